@@ -92,7 +92,7 @@ FLOORS = (
     {"words"}, {"passes"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},
     {"datasets"}, {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_additive"}, {"_covariates"}, FAMILIES,
-    {"persistence"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
+    {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""
 SHARED = {"words", "passes", "linalg", "tensor", "moments", "simplex", "clusters", "likelihood", "evidence", "effects"}

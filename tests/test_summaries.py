@@ -55,7 +55,10 @@ def test_every_number_of_the_methods_text_is_the_fits_own(case):
     model = case.shared()
     text, evidence = model.methods_text(), model.evidence_
     checks = evidence.checks + ([] if evidence.topics is None else evidence.topics.checks)
-    told = [inspect.getdoc(type(model)), latentia.__version__, evidence.verdict, repr(model.get_params(deep=False))]
+    first, *_ = doc = inspect.getdoc(type(model)).split("\n\n")
+    sources = [part for part in doc if part.startswith("References\n")]
+    assert len(sources) == 1
+    told = [first, *sources, latentia.__version__, evidence.verdict, repr(model.get_params(deep=False))]
     told += [" ".join(describe(check)) for check in checks]
     told += [str(row["n_components"]) for row in model.compared]
     told += [str(vars(model).get(name)) for name in ("n_features_in_", "n_iter_", "_seed", "n_components_")]

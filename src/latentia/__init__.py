@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         words,
     )
     from ._additive import merge
+    from ._manifest import manifest, verify
     from .persistence import load, save
 
 __version__ = "0.1.0"
@@ -63,6 +64,7 @@ __all__ = [
     "likelihood",
     "linalg",
     "load",
+    "manifest",
     "matrices",
     "merge",
     "metrics",
@@ -80,11 +82,18 @@ __all__ = [
     "summaries",
     "tensor",
     "topics",
+    "verify",
     "words",
 ]
 
 
-_FUNCTIONS = {"load": ".persistence", "save": ".persistence", "merge": "._additive"}
+_FUNCTIONS = {
+    "load": ".persistence",
+    "save": ".persistence",
+    "merge": "._additive",
+    "manifest": "._manifest",
+    "verify": "._manifest",
+}
 
 keep_compiled_code()
 

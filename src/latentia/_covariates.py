@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ._base import Estimator, fitted
 from ._parameters import Number, check_parameter
-from .effects import Effects, Memberships, least_squares, outcomes
+from .effects import Effects, Estimates, Memberships, least_squares, outcomes
+from .effects.combinations import Combinations
 from .effects.design import check_independent, clusters_of, columns_of, design_of
+from .effects.results import COMBINED
 from .exceptions import LatentiaError
 
 _LEVEL = Number(0.0, 1.0)
@@ -31,7 +34,15 @@ class WithCovariates(Estimator):
         return [f"{self.nouns[0]} {k}" for k in range(int(self.n_found or 0))]
 
     @fitted
-    def effects(self, X: Any, formula: str, data: Any, cluster: Any = None, level: float = 0.9) -> Effects:
+    def effects(
+        self,
+        X: Any,
+        formula: str,
+        data: Any,
+        cluster: Any = None,
+        level: float = 0.9,
+        components: Mapping[str, Any] | None = None,
+    ) -> Effects:
         """Say how the shares of the components depend on covariates, with intervals.
 
         Parameters
@@ -48,6 +59,10 @@ class WithCovariates(Estimator):
             are independent.
         level : float, default=0.9
             Chance with which an interval holds the true value.
+        components : dict, optional
+            Sums, contrasts and ratios in the place of the single components, by names: ``{"a and d": [0, 3]}`` for the share of
+            two, ``{"a less b": {0: 1, 1: -1}}`` for weights, ``{"a to b": ([0], [1])}`` for a ratio, which asks for terms that
+            are levels, as in ``"~ 0 + party"``, and has an interval by the delta method.
 
         Returns
         -------
@@ -57,7 +72,8 @@ class WithCovariates(Estimator):
         Raises
         ------
         LatentiaError
-            If the formula cannot be used, if its terms depend on each other, or if tables differ in rows.
+            If the formula cannot be used, if its terms depend on each other, if tables differ in rows, or if there are no such
+            components.
 
         Notes
         -----
@@ -77,11 +93,21 @@ class WithCovariates(Estimator):
         design, of_rows = design_of(formula, data, n), clusters_of(cluster, data, n)
         rows = members.known & design.known & (of_rows >= 0)
         check_independent(design.matrix[rows], design.terms, of_rows[rows])
-        found = least_squares(design.matrix, members, rows, of_rows)
-        return Effects.of(found, level, terms=design.terms, **self._facts(members, rows, of_rows))
+        return self._told(
+            lambda sums: least_squares(design.matrix, members, rows, of_rows, sums), components, level,
+            terms=design.terms, **self._facts(members, rows, of_rows),
+        )  # fmt: skip
 
     @fitted
-    def regress(self, X: Any, y: Any, controls: Any = None, level: float = 0.9, cluster: Any = None) -> Effects:
+    def regress(
+        self,
+        X: Any,
+        y: Any,
+        controls: Any = None,
+        level: float = 0.9,
+        cluster: Any = None,
+        components: Mapping[str, Any] | None = None,
+    ) -> Effects:
         """Say how an outcome depends on the shares of the components, with intervals.
 
         Parameters
@@ -96,6 +122,8 @@ class WithCovariates(Estimator):
             Chance with which an interval holds the true value.
         cluster : str or sequence of length n_rows, optional
             Column of ``controls``, or labels, of what rows depend on each other within.
+        components : dict, optional
+            As in `effects`: ``{"b less a": {1: 1, 0: -1}}`` is by how much the outcome is higher in one than in the other.
 
         Returns
         -------
@@ -133,12 +161,29 @@ class WithCovariates(Estimator):
         check_independent(
             np.column_stack([members.shares, z])[rows], [*self._names_of_components(), *terms], of_rows[rows]
         )
-        found = outcomes(outcome, z, members, rows, of_rows)
         plain = np.column_stack([self._plugged_in(X), z - z[rows].mean(axis=0)])[rows]
         levels = np.linalg.lstsq(plain, outcome[rows], rcond=None)[0][: members.shares.shape[1]]
         plug_in = np.stack([levels, levels - outcome[rows].mean()])
-        facts = self._facts(members, rows, of_rows)
-        return Effects.of(found, level, plug_in=plug_in, terms=["level", "difference"], **facts)
+        return self._told(
+            lambda sums: outcomes(outcome, z, members, rows, of_rows, sums), components, level,
+            plug_in=plug_in, terms=["level", "difference"], **self._facts(members, rows, of_rows),
+        )  # fmt: skip
+
+    def _told(
+        self,
+        estimate: Callable[[np.ndarray | None], Estimates],
+        wanted: Mapping[str, Any] | None,
+        level: float,
+        plug_in: np.ndarray | None = None,
+        **facts: Any,
+    ) -> Effects:
+        """Effects on all components, or on combinations of them, with what is said beside their numbers."""
+        if wanted is None:
+            return Effects.of(estimate(None), level, plug_in=plug_in, **facts)
+        found = Combinations.of(wanted, len(facts["components"]))
+        plain = None if plug_in is None else found.of_values(plug_in)
+        facts |= {"components": found.names, "nouns": (*COMBINED, self.nouns[2])}
+        return Effects.of(found.estimated(estimate), level, plug_in=plain, null=found.is_ratio.astype(float), **facts)
 
     def _facts(self, members: Memberships, rows: np.ndarray, cluster: np.ndarray) -> dict[str, Any]:
         """What results say beside their numbers."""

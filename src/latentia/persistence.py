@@ -59,24 +59,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     LatentiaError
         If the model is not of this library, or if the file cannot be written.
     """
-    from . import __version__
-
     if not isinstance(model, Estimator) or not type(model).__module__.startswith("latentia."):
         raise LatentiaError(f"A {type(model).__name__} cannot be saved: estimators of latentia can.")
     target = Path(path)
     target = target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
-    arrays: dict[str, np.ndarray] = {}
-    parameters = model.get_params(deep=False)
     getattr(model, "evidence_", None)  # of moments that were added to it is learned now
     _tell_unsaved(vars(model))
-    attributes = {name: value for name, value in sorted(vars(model).items()) if name not in parameters}
-    header = {
-        "format": _FORMAT,
-        "version": __version__,
-        "class": _public_name(type(model)),
-        "parameters": {name: _encode(value, arrays, name) for name, value in parameters.items()},
-        "attributes": {name: _encode(value, arrays, name) for name, value in attributes.items()},
-    }
+    header, arrays = contents(model)
     text = json.dumps(header).encode()
     try:
         _check_size(text)
@@ -86,6 +75,23 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     with whole_file(target) as file:
         write_arrays(file, arrays)
     return target
+
+
+def contents(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a file says of an estimator: its header, and the arrays that this names."""
+    from . import __version__
+
+    arrays: dict[str, np.ndarray] = {}
+    parameters = model.get_params(deep=False)
+    attributes = {name: value for name, value in sorted(vars(model).items()) if name not in parameters}
+    header = {
+        "format": _FORMAT,
+        "version": __version__,
+        "class": _public_name(type(model)),
+        "parameters": {name: _encode(value, arrays, name) for name, value in parameters.items()},
+        "attributes": {name: _encode(value, arrays, name) for name, value in attributes.items()},
+    }
+    return header, arrays
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -174,3 +174,50 @@ def test_a_column_that_may_be_labels_is_announced(call, tmp_path):
     assert "note: column 'species' has a few whole numbers" in printed
     printed = call("mixture", tmp_path / "x.csv", "-k", 3, "--ignore", "species", "--out", tmp_path / "p")
     assert "whole numbers" not in printed
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory):
+    """Rows of two clouds, of which the older ones are more often in the first; one age is not known."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(20, 80, 400).round(1)
+    means = np.where(rng.random((400, 1)) < age[:, None] / 100, [4.0, 0, 0], [0, 4.0, 0])
+    lines = [f"{a:.4f},{b:.4f},{c:.4f}" for a, b, c in means + rng.normal(size=(400, 3))]
+    ages = ["", *map(str, age[1:])]
+    target = tmp_path_factory.mktemp("patients") / "rows.csv"
+    head = "a,b,c,age,site"
+    target.write_text("\n".join([head, *(f"{line},{ages[i]},s{i // 8}" for i, line in enumerate(lines))]))
+    return target
+
+
+def test_effects_of_other_columns(call, rows, patients, tmp_path):
+    pytest.importorskip("formulaic")
+    out, other = tmp_path / "o", tmp_path / "p"
+    printed = call("mixture", patients, "-k", 2, "--refine", 3, "--effects", "~ age", "--cluster", "site", "--out", out)
+    assert "3 columns: a, b, c" in printed
+    assert "Effects of age, the clearest first; 399 rows in 50 clusters, 1 left out:" in printed
+    found = rows(out / "effects.csv")
+    slopes = [(float(row["low"]), float(row["high"])) for row in found if row["term"] == "age"]
+    assert len(found) == 4
+    assert sorted(low < 0.01 < high or low < -0.01 < high for low, high in slopes) == [True, True]
+    assert "Effects of age" in (out / "report.html").read_text()
+    columns = ["--columns", "a,b,c", "--scale"]
+    call(
+        "mixture", patients, "-k", 2, "--refine", 3, "--effects", "~ age", "--cluster", "site", *columns, "--out", other
+    )
+    assert rows(other / "effects.csv") == found
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--effects", "~ weight"], "no column 'weight', which --effects '~ weight' names"),
+        (["--effects", "~ age +"], "--effects '~ age +': It cannot be read"),
+        (["--effects", "~ age", "--columns", "a,age"], "learned from 'age', which --columns names"),
+        (["--effects", "~ age", "--cluster", "ward"], "no column 'ward'"),
+        (["--cluster", "site", "--columns", "a,b"], "belongs to --effects"),
+    ],
+)
+def test_effects_that_cannot_be_measured_end_the_run_before_it_learns(refused, options, words, patients):
+    pytest.importorskip("formulaic")
+    assert words in refused("mixture", patients, "-k", 2, *options)

@@ -8,7 +8,9 @@ from scipy.linalg import sqrtm
 from scipy.stats import t as student
 
 from latentia.effects import Effects, Memberships, least_squares, outcomes
+from latentia.effects.combinations import Combinations
 from latentia.effects.estimates import moved
+from latentia.exceptions import LatentiaError
 
 N, P, K = 60, 3, 2
 
@@ -35,7 +37,7 @@ def exact(shares):
 
 
 def clustered(cluster):
-    """CR2, its degrees of freedom by Satterthwaite, and the variance under one correlation within clusters."""
+    """CR2, its degrees of freedom, fewer with heavy tails, and the variance under one correlation within clusters."""
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(N), rng.normal(size=N), rng.normal(size=N) + cluster / 5])
     y = rng.normal(size=(N, K)) + rng.normal(size=(cluster.max() + 1, K))[cluster]
@@ -56,7 +58,10 @@ def clustered(cluster):
     for k in range(K):
         working = variance[k] * ((1 - alike[k]) * np.eye(N) + alike[k] * pairs)
         usual[:, k] = np.diag(inverse @ x.T @ working @ x @ inverse)
-    pooled = (freedom[:, None] * robust + 10 * usual) / (freedom[:, None] + 10)
+    sums = np.array([left[rows].sum(axis=0) / len(rows) ** 0.5 for rows in groups])
+    heavy = np.maximum((sums**4).mean(axis=0) / (sums**2).mean(axis=0) ** 2 - 3, 0)
+    freedom = freedom[:, None] / (1 + heavy / 8)
+    pooled = (freedom * robust + 10 * usual) / (freedom + 10)
     return x, y, value, np.sqrt(pooled), freedom, len(groups)
 
 
@@ -69,7 +74,22 @@ def test_errors_are_those_of_the_formulas(cluster) -> None:
     found = least_squares(x[shuffled], exact(y[shuffled]), np.ones(N, dtype=bool), cluster[shuffled])
     np.testing.assert_allclose(found.value, value, atol=1e-12)
     np.testing.assert_allclose(found.error, error, rtol=1e-9)
-    np.testing.assert_allclose(found.freedom[:, 0], np.maximum(freedom, np.clip(n - P, 1, freedom + 10)), rtol=1e-9)
+    np.testing.assert_allclose(found.freedom, np.maximum(freedom, np.clip(n - P, 1, freedom + 10)), rtol=1e-9)
+
+
+def test_a_mean_of_few_rows_with_heavy_tails_has_an_interval_that_holds_it() -> None:
+    group, held = np.repeat([0, 1], [25, 400]), []
+    for seed in range(1000, 1150):
+        rng = np.random.default_rng(seed)
+        shares = rng.beta(0.1, 1.9, 425)
+        found = least_squares(
+            np.column_stack([np.ones(425), group == 0]),
+            exact(np.column_stack([shares, 1 - shares])),
+            np.ones(425, dtype=bool),
+            np.arange(425),
+        )
+        held.append(np.abs(found.value[1, 0]) < student.ppf(0.95, found.freedom[1, 0]) * found.error[1, 0])
+    assert 0.87 < np.mean(held) < 0.96
 
 
 def test_blocks_of_clusters_change_nothing(monkeypatch) -> None:
@@ -151,3 +171,47 @@ def test_what_is_reported() -> None:
     assert [panel[0] for panel in effects.panels()] == ["a", "b"]
     with pytest.raises(ValueError, match="there are Intercept, a, b"):
         effects.panels(["c"])
+
+
+def test_combinations_are_sums_contrasts_and_ratios() -> None:
+    x, _, *_ = clustered(np.arange(N))
+    members, cluster, every = (
+        exact(np.random.default_rng(1).dirichlet(np.ones(4), N)),
+        np.repeat(np.arange(12), 5),
+        np.ones(N, bool),
+    )
+    members.errors = np.random.default_rng(0).normal(size=(1, 4, 4)) / 50
+    wanted = Combinations.of({"one": 2, "two": [0, 3], "less": {0: 1, 1: -2}, "ratio": ([0, 1], [2])}, 4)
+    assert wanted.is_ratio.tolist() == [False, False, False, True]
+    for estimate in (
+        lambda sums: least_squares(x, members, every, cluster, sums),
+        lambda sums: outcomes(x[:, 1], np.zeros((N, 0)), members, every, cluster, sums),
+    ):
+        plain, found = estimate(None), wanted.estimated(estimate)
+        a, b, c, d = plain.value.T
+        np.testing.assert_allclose(found.value.T, [c, a + d, a - 2 * b, (a + b) / c], rtol=1e-9)
+        np.testing.assert_allclose(found.value, wanted.of_values(plain.value), rtol=1e-9)
+        np.testing.assert_allclose(found.error[:, 0], plain.error[:, 2], rtol=1e-9)
+        assert (found.error > 0).all()
+
+
+def test_intervals_of_contrasts_and_ratios_hold_the_true_values() -> None:
+    wanted, held = Combinations.of({"less": {0: 1, 1: -1}, "ratio": ([0], [1, 2])}, 3), []
+    mean, group = np.array([[0.5, 0.2, 0.3], [0.3, 0.3, 0.4]]), np.repeat([0, 1], 60)
+    true = np.stack([mean[:, 0] - mean[:, 1], mean[:, 0] / (1 - mean[:, 0])], axis=1)
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        members = exact(np.array([rng.dirichlet(2 * mean[g]) for g in group]))
+        found = wanted.estimated(
+            lambda sums, members=members: least_squares(
+                np.eye(2)[group], members, np.ones(120, dtype=bool), np.arange(120), sums
+            )
+        )
+        held.append(np.abs(found.value - true) < student.ppf(0.95, found.freedom) * found.error)
+    assert (np.abs(np.mean(held, axis=0) - 0.9) < 0.08).all()
+
+
+@pytest.mark.parametrize("wanted", [{}, [0, 1], {"a": [4]}, {"a": ["0"]}, {"a": []}, {"a": {-1: 2}}])
+def test_combinations_that_cannot_be_used(wanted) -> None:
+    with pytest.raises(LatentiaError, match="components"):
+        Combinations.of(wanted, 4)

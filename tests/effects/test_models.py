@@ -86,6 +86,21 @@ def test_levels_of_groups_are_their_mean_shares(corpus) -> None:
     np.testing.assert_array_equal(found.error, again.error)
 
 
+def test_a_sum_of_topics_is_the_merged_topic(corpus) -> None:
+    counts, x, *_ = corpus
+    model = AnchorTopics(K, refine=0).fit(counts)
+    found = model.effects(counts, "~ x", {"x": x}, components={"both": [0, 3], "to": ([0], [1])})
+    merged = model.merge([[0, 3]]).effects(counts, "~ x", {"x": x})
+    np.testing.assert_allclose(found.estimate[:, 0], merged.estimate[:, 0], atol=0.01)
+    assert "combination  term" in repr(found)
+    assert found.to_frame()["name"].tolist() == ["both", "both", "to", "to"]
+    assert found.p_value[0, 1] > 0.001  # of the ratio being one
+    result = model.regress(counts, x, components={"less": {0: 1, 3: -1}})
+    plain = model.regress(counts, x)
+    np.testing.assert_allclose(result.estimate[0, 0], plain.estimate[0, 0] - plain.estimate[0, 3], rtol=1e-9)
+    np.testing.assert_allclose(result.plug_in[0, 0], plain.plug_in[0, 0] - plain.plug_in[0, 3], rtol=1e-9)
+
+
 def test_single_topics_and_saved_models(corpus, tmp_path) -> None:
     counts, x, *_ = corpus
     model = SingleTopicModel(K).fit(counts)

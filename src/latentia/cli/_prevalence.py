@@ -1,17 +1,14 @@
-"""Topics by group and over time, and effects on them, on the command line: options, and what they ask for."""
+"""Topics by group and over time, on the command line: options, and what they ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from ..datasets import Corpus
-from ..effects import Effects
-from ..effects.design import design_of
-from ..exceptions import LatentiaError, MissingExtraError
+from ..exceptions import LatentiaError
 from ..topics.periods import UNITS, periods_of
 from ..topics.prevalence import Prevalence, groups_of
 
@@ -20,10 +17,6 @@ _OVER = "Column with dates or numbers: topics over time, with error bars and tre
 _PERIOD = f"With --over: {', '.join(UNITS)}, or a width of numbers; by default it is chosen."
 GroupBy = Annotated[list[str] | None, typer.Option(help=_BY)]
 Over = Annotated[str | None, typer.Option(help=_OVER)]
-_EFFECTS = "Formula of columns, such as '~ party + year': their effects on the topics, with error bars."
-_CLUSTER = "With --effects: column of what documents depend on each other within, such as their author."
-EffectsOf = Annotated[str | None, typer.Option("--effects", help=_EFFECTS)]
-ClusterOf = Annotated[str | None, typer.Option("--cluster", help=_CLUSTER)]
 PeriodOf = Annotated[str | None, typer.Option("--period", help=_PERIOD)]
 
 
@@ -52,7 +45,8 @@ def prevalence_in(
 
 
 def _check(option: str, name: str, corpus: Corpus, use: Callable[[list[str]], object]) -> None:
-    _check_columns(f"{option} {name}", corpus)
+    if not corpus.columns:
+        raise LatentiaError(f"{option} {name}: {no_columns(corpus.source)}")
     if name not in corpus.columns:
         raise LatentiaError(f"{option} {name}: there is no such column. There are {', '.join(corpus.columns)}.")
     try:
@@ -61,11 +55,9 @@ def _check(option: str, name: str, corpus: Corpus, use: Callable[[list[str]], ob
         raise LatentiaError(f"{option} {name}: {error.problem}") from error
 
 
-def _check_columns(option: str, corpus: Corpus) -> None:
-    if not corpus.columns:
-        raise LatentiaError(
-            f"{option}: {corpus.source} has no columns besides the texts. Give a table about the documents with --metadata."
-        )
+def no_columns(source: str) -> str:
+    """What is said where a corpus has none."""
+    return f"{source} has no columns besides the texts. Give a table about the documents with --metadata."
 
 
 def _width(period: str | None) -> str | float | None:
@@ -75,30 +67,3 @@ def _width(period: str | None) -> str | float | None:
         return float(period)
     except ValueError:
         raise LatentiaError(f"--period {period}: one of {', '.join(UNITS)}, or a number, is needed.") from None
-
-
-def effects_in(corpus: Corpus, formula: str | None, cluster: str | None) -> Callable[[Any], tuple[str, Effects] | None]:
-    """What measures the effects of columns on the topics of a model; these can be used: an error before any fit otherwise."""
-    if formula is None:
-        if cluster is not None:
-            raise LatentiaError("--cluster: belongs to --effects FORMULA.")
-        return lambda model: None
-    _check_columns(f"--effects '{formula}'", corpus)
-    table, n = {name: _typed(values) for name, values in corpus.columns.items()}, corpus.blocks.n_rows
-    try:
-        design_of(formula, table, n)
-    except MissingExtraError:
-        raise
-    except LatentiaError as error:
-        raise LatentiaError(f"--effects '{formula}': {error.problem}") from error
-    if cluster is not None:
-        _check("--cluster", cluster, corpus, lambda values: values)
-    return lambda model: (formula, model.effects(corpus.blocks, formula, table, cluster=cluster))
-
-
-def _typed(values: Sequence[str]) -> Sequence[Any]:
-    """Numbers, NaN for blanks, where all entries of a column are numbers; else the texts."""
-    try:
-        return [float(value) if value.strip() else np.nan for value in values]
-    except ValueError:
-        return values

@@ -15,6 +15,7 @@ from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..report.mixture import means_of, rows_of, summarize_mixture
 from ..summaries import Summary
+from ._effects import ClusterOf, Covariates, EffectsOf, effects_of
 from ._shared import (
     Columns,
     Comparison,
@@ -74,16 +75,21 @@ def mixture(
         str | None,
         typer.Option("--missing", help=missing_help(*MISSING, "keep", note=" (with --views)")),
     ] = None,
+    effects: EffectsOf = None,
+    cluster: ClusterOf = None,
 ) -> dict[str, Any]:
     """Learn a mixture of components of the rows of a table and write tables, a model and a report."""
     sizes = parse_sizes(k, "components")
     grouped = _parse_views(views, columns, ignore, scale, distribution)
     _check_covariance(covariance, grouped, refine)
-    results = run.results(source, "labels.csv", "means.csv", "scaling.csv")
+    results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
     chosen = [name for group in grouped for name in group] or split_names(columns)
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
     how = run.reading(missing, (*MISSING, "keep") if grouped else MISSING)
-    table = read_numbers(source, chosen, split_names(ignore) or [], 2, why, how, option)
+    apart = Covariates.read(source, effects, cluster, how)
+    left = _left_out(chosen, split_names(ignore) or [], apart, option)
+    table = read_numbers(source, chosen, left, 2, why, how, option)
+    moved = effects_of(apart.of_rows(table.rows), len(table.rows), effects, cluster)
     announce(table, run.console)
     sizes = possible_sizes(sizes, *_most(table, grouped, bool(refine)), "components", run.console)
     options: dict[str, Any] = {"refine": refine, **run.parameters}
@@ -103,7 +109,7 @@ def mixture(
         return summarize_mixture(
             model, _shown(table.values), columns=table.columns, probabilities=model.predict_proba(rows), criteria=criteria,
             row_labels=labels_of(table), title=f"Components of {table.source}", source=described(table),
-            comparison=comparison, **units_mixture(model),
+            comparison=comparison, effects=moved(model, rows), **units_mixture(model),
         )  # fmt: skip
 
     summary = learn(
@@ -137,6 +143,16 @@ def _parse_views(
     if not all(groups):
         raise LatentiaError(f"--views {views!r}: a group has no columns.")
     return groups
+
+
+def _left_out(chosen: list[str] | None, ignored: list[str], apart: Covariates, option: str) -> list[str]:
+    """The columns that components are not learned from: those of effects are never."""
+    both = [name for name in chosen or () if name in apart.columns]
+    if both:
+        raise LatentiaError(
+            f"--effects: components are learned from {both[0]!r}, which {option} names: name it in one."
+        )
+    return ignored if chosen else [*ignored, *(name for name in apart.columns if name not in ignored)]
 
 
 def _check_covariance(covariance: str, grouped: list[list[str]], refine: Any) -> None:

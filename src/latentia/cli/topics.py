@@ -20,7 +20,8 @@ from ..metrics import npmi_coherence, umass_coherence, unique_words
 from ..passes import Blocks
 from ..report.topics import names_of, rows_of, summarize_topics
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from ._prevalence import ClusterOf, EffectsOf, GroupBy, Over, PeriodOf, effects_in, prevalence_in
+from ._effects import ClusterOf, EffectsOf, effects_of
+from ._prevalence import GroupBy, Over, PeriodOf, no_columns, prevalence_in
 from ._shared import (
     Comparison,
     Reading,
@@ -94,7 +95,8 @@ def topics(
         source, column=column, split=parts, metadata=metadata, vocabulary=vocabulary, progress=how.progress,
         cache=how.cache, encoding=how.encoding, **words,
     )  # fmt: skip
-    prevalence, moved = prevalence_in(corpus, group_by or [], over, period), effects_in(corpus, effects, cluster)
+    prevalence = prevalence_in(corpus, group_by or [], over, period)
+    moved = effects_of(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
     sizes = _possible_sizes(corpus, sizes, own, run.console)
     kind: Any = _MODELS[model]
     options = own | {"refine": refine, "vocabulary": corpus.vocabulary} | run.parameters
@@ -105,7 +107,7 @@ def topics(
             model, corpus.blocks, vocabulary=corpus.vocabulary, names=corpus.names, texts=corpus.texts,
             row_labels=[summaries.Column(name, corpus.columns[name]) for name, _ in found],
             title=f"Topics of {corpus.source}", source=corpus.source, comparison=comparison, prevalence=found,
-            effects=moved(model),
+            effects=moved(model, corpus.blocks),
         )  # fmt: skip
 
     return learn(

@@ -63,11 +63,23 @@ def design_of(formula: str, data: Any, n_rows: int, method: str = "effects") -> 
     except Exception as error:  # of the many that a formula may raise, each says what it is about
         columns = ", ".join(map(str, table))
         raise LatentiaError(
-            f"It cannot be used on the columns {columns}: {type(error).__name__}, {error}",
+            f"It cannot be used on the columns {columns}: {_said(error)}",
             parameter="formula",
             value=formula,
         ) from error
     return Design(matrix, [str(term) for term in found.columns])
+
+
+def columns_in(formula: str) -> list[str]:
+    """Names of the columns that a formula asks for, sorted."""
+    try:
+        from formulaic import Formula
+    except ImportError:
+        raise MissingExtraError("formulaic", "formulas", "effects") from None
+    try:
+        return sorted(map(str, Formula(formula).required_variables))
+    except Exception as error:
+        raise LatentiaError(f"It cannot be read: {_said(error)}", parameter="formula", value=formula) from error
 
 
 def columns_of(table: Any, n_rows: int) -> Design:
@@ -115,6 +127,11 @@ def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndar
         raise LatentiaError(
             f"{', '.join(extra)} can be told from the other terms: leave {'it' if len(extra) == 1 else 'them'} out."
         )
+
+
+def _said(error: Exception) -> str:
+    """The kind of an error and its first line: those of formulaic go on with colours."""
+    return f"{type(error).__name__}, {str(error).strip().partition(chr(10))[0]}"
 
 
 def _table(data: Any, n_rows: int) -> dict[Any, Any]:

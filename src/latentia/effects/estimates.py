@@ -4,8 +4,9 @@ Memberships w_i of rows i are not seen; what is seen is s_i with E[s_i | w_i] = 
 
 - **Effects.** Least squares of s_i on covariates x_i estimates what least squares of w_i would. Errors are those of clusters
   of rows in the form CR2, with degrees of freedom by R. Bell, D. McCaffrey (Survey Methodology 28, 2002; J. Pustejovsky,
-  E. Tipton, Journal of Business and Economic Statistics 36, 2018). Few clusters tell little of a variance: they count together
-  with ten degrees of freedom of the usual variance, in which two rows of a cluster are correlated by one number.
+  E. Tipton, Journal of Business and Economic Statistics 36, 2018), fewer where residuals have heavy tails: a variance of such
+  has a larger one itself (E. Pitman, Biometrika 29, 1937). Few clusters tell little of a variance: they count together with
+  ten degrees of freedom of the usual variance, in which two rows of a cluster are correlated by one number.
 - **Outcomes.** y_i = w_i' b + z_i' c + noise. As E[s_i s_i'] is more than E[w_i w_i'], least squares of y on s draws b
   together. The moments E[w w'], from products that are unbiased row by row, and E[w y], E[w z'] give b and c (W. Fuller,
   Measurement Error Models, 1987, chapter 2). Errors are those of the estimating equations, by cluster.
@@ -21,6 +22,9 @@ import numpy as np
 from scipy.stats import chi2
 
 _POOLED = 10.0  # degrees of freedom by which the usual variance counts in that of clusters
+_TAILS = (
+    0.25  # of the excess kurtosis that takes degrees of freedom: of skewed numbers intervals hold more than they say
+)
 _MEDIAN = chi2.median(np.arange(1, 4)) / np.arange(1, 4)  # of the mean of one, two, three squares of normal numbers
 _LEAST = 1e-3  # proportion up to which relative errors are taken as if it were that
 _FULLER = 4.0
@@ -110,7 +114,9 @@ class Estimates:
     freedom: np.ndarray
 
 
-def least_squares(design: np.ndarray, members: Memberships, rows: np.ndarray, cluster: np.ndarray) -> Estimates:
+def least_squares(
+    design: np.ndarray, members: Memberships, rows: np.ndarray, cluster: np.ndarray, sums: np.ndarray | None = None
+) -> Estimates:
     """Regress memberships on a design by least squares.
 
     Parameters
@@ -123,25 +129,29 @@ def least_squares(design: np.ndarray, members: Memberships, rows: np.ndarray, cl
         Which rows are used.
     cluster : ndarray of int, shape (n_rows,)
         Rows of a cluster depend on each other.
+    sums : ndarray of shape (J, K), optional
+        Weights of components in sums, of which the coefficients are estimated in the place of those of each component.
 
     Returns
     -------
     Estimates
-        Coefficients of every term, shape (P, K).
+        Coefficients of every term, shape (P, K) or (P, J).
     """
     x, y = design[rows], members.shares[rows]
+    sums = np.eye(y.shape[1]) if sums is None else sums
     found, group = np.unique(cluster[rows], return_inverse=True)
     root = _inverse_root(x.T @ x)
     q = x @ root
     value = q.T @ y
-    left = y - q @ value
+    left = (y - q @ value) @ sums.T
     robust, freedom = _robust(q, left, group, len(found), root)
     usual = _usual(q, left, group, len(found), root)
-    pooled = (freedom[:, None] * robust + _POOLED * usual) / (freedom[:, None] + _POOLED)
+    freedom = freedom[:, None] / (1 + _TAILS * _kurtosis(left, group, len(found)) / 2)
+    pooled = (freedom * robust + _POOLED * usual) / (freedom + _POOLED)
     most = np.maximum(freedom, np.clip(len(found) - x.shape[1], 1, freedom + _POOLED))
     value, scale = root @ value, np.sqrt((x**2).mean(axis=0))[:, None]
-    by_components = moved(scale * value, members.errors) / scale**2
-    return _together(value, pooled, most[:, None], by_components, len(members.errors))
+    by_components = moved(scale * value, members.errors, sums) / scale**2
+    return _together(value @ sums.T, pooled, most, by_components, len(members.errors))
 
 
 def _robust(
@@ -176,6 +186,16 @@ def _robust(
     return variance, trace**2 / np.maximum(square + (both**2).sum(axis=(1, 2)), 1e-300)
 
 
+def _kurtosis(left: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
+    """Excess kurtosis of the sums of residuals (rows, K) over n clusters, of one size, and zero where it is less, (K,).
+
+    The variance of a variance is 2 + this times its square by the number of clusters.
+    """
+    size = np.sqrt(np.bincount(group, minlength=n))
+    square = np.stack([np.bincount(group, e, n) / size for e in left.T]) ** 2
+    return np.maximum((square**2).mean(axis=1) / np.maximum(square.mean(axis=1) ** 2, 1e-300) - 3, 0)
+
+
 def _summed(first: np.ndarray, second: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
     """Sums of products of columns by group, shape (n, P, K)."""
     return np.stack([[np.bincount(group, a * b, n) for b in second.T] for a in first.T]).transpose(2, 0, 1)
@@ -196,7 +216,12 @@ def _usual(q: np.ndarray, left: np.ndarray, group: np.ndarray, n: int, root: np.
 
 
 def outcomes(
-    y: np.ndarray, controls: np.ndarray, members: Memberships, rows: np.ndarray, cluster: np.ndarray
+    y: np.ndarray,
+    controls: np.ndarray,
+    members: Memberships,
+    rows: np.ndarray,
+    cluster: np.ndarray,
+    sums: np.ndarray | None = None,
 ) -> Estimates:
     """Regress an outcome on memberships by moments without bias.
 
@@ -212,13 +237,17 @@ def outcomes(
         Which rows are used.
     cluster : ndarray of int, shape (n_rows,)
         Rows of a cluster depend on each other.
+    sums : ndarray of shape (J, K), optional
+        As in `least_squares`.
 
     Returns
     -------
     Estimates
-        Coefficients of the memberships, with controls at their means, and their differences from the mean outcome: (2, K).
+        Coefficients of the memberships, with controls at their means, and their differences from the mean outcome: (2, K), or
+        (2, J) of sums.
     """
     n, k = int(rows.sum()), members.shares.shape[1]
+    sums = np.eye(k) if sums is None else sums
     z = controls - (controls[rows].mean(axis=0) if n else 0.0)
     second, s = members.squares(rows), members.shares[rows]
     y, z = y[rows], z[rows]
@@ -233,21 +262,22 @@ def outcomes(
     both = (1 - kept) * members.applied(b)[rows] + kept * s * (s @ b)[:, None]
     left = np.column_stack([s * (y - z @ c)[:, None] - both, z * (y - s @ b - z @ c)[:, None]])
     each = left @ inverse[:k].T
-    value = np.stack([b, b - y.mean()])
+    value = np.stack([b, b - y.mean()]) @ sums.T
     factor = len(groups) / max(len(groups) - len(found), 1)
-    variance = np.empty((2, k))
+    variance = np.empty((2, len(sums)))
     for term, one in enumerate((each, each - (y - y.mean())[:, None] / n)):
-        sums = np.stack([np.bincount(group, e, len(groups)) for e in one.T])
-        variance[term] = factor * (sums**2).sum(axis=1)
-    by_components = np.zeros((1, k))
+        by_group = np.stack([np.bincount(group, e, len(groups)) for e in (one @ sums.T).T])
+        variance[term] = factor * (by_group**2).sum(axis=1)
+    by_components = np.zeros((1, len(sums)))
     if len(members.errors):
         of_s, of_z = s.T @ (y - z @ c), z.T @ s
         turned = [
             np.concatenate([one @ of_s - members.disturbed(second, one) @ b, -of_z @ one.T @ b])
             for one in members.errors
         ]
-        own = np.mean([(inverse[:k] @ one) ** 2 for one in turned], axis=0)
-        by_components = (own + own.mean())[None] / 2
+        off = np.array(turned) @ inverse[:k].T
+        usual = (sums**2).sum(axis=1) * (off**2).mean()
+        by_components = (((off @ sums.T) ** 2).mean(axis=0) + usual)[None] / 2
     freedom = np.array([[max(len(groups) - len(found), 1)]])
     return _together(value, variance, freedom, by_components, len(members.errors))
 
@@ -273,18 +303,19 @@ def _kept(s: np.ndarray, others: np.ndarray, noise: np.ndarray, n: int) -> float
     return float(min(max(1 - (1 - _TRUE) / max(most, 1e-300), 0.0) + _FULLER / n, 1.0))
 
 
-def moved(means: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Variance of mean memberships (G, K), or of their differences, by errors of the components.
+def moved(means: np.ndarray, errors: np.ndarray, sums: np.ndarray | None = None) -> np.ndarray:
+    """Variance of mean memberships (G, K), of their differences, or of their sums (J, K), by errors of the components.
 
     One or three samples of an error tell little of it: half is what they say of each component, half what they say of the
     usual one, relative to its proportion.
     """
+    sums = np.eye(means.shape[1]) if sums is None else sums
     if not len(errors):
-        return np.zeros_like(means)
-    own = np.mean([(means @ one.T) ** 2 for one in errors], axis=0)
+        return np.zeros((len(means), len(sums)))
+    off = np.array([means @ one.T for one in errors])
     size = np.maximum(np.abs(means), _LEAST)
-    usual = np.median(own / size, axis=1, keepdims=True) / _MEDIAN[min(len(errors), 3) - 1]
-    return np.asarray((own + usual * size) / 2)
+    usual = np.median((off**2).mean(axis=0) / size, axis=1, keepdims=True) / _MEDIAN[min(len(errors), 3) - 1]
+    return np.asarray((((off @ sums.T) ** 2).mean(axis=0) + usual * size @ (sums**2).T) / 2)
 
 
 def _inverse_root(square: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from .estimates import Estimates
 
 _SHOWN = 40  # rows of the text
 _INTERCEPT = "Intercept"
+COMBINED = "combination", "combinations"  # what one is called in the place of a component, and several
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,13 +27,14 @@ class Effects:
     terms : list of str
         Names of the P terms: columns of the design; or ``level`` and ``difference`` of an outcome.
     components : list of str
-        Names of the K components.
+        Names of the K components, or of combinations of components.
     estimate, low, high : ndarray of shape (P, K)
         Estimates, and the bounds of their intervals. Memberships lie between 0 and 1: an effect of 0.1 is ten points.
     error : ndarray of shape (P, K)
         Standard errors.
     p_value : ndarray of shape (P, K)
-        Of the test that the true value is zero, by Student's t. Nothing is adjusted for the number of tests.
+        Of the test that the true value is zero, or that a ratio is one, by Student's t. Nothing is adjusted for the number of
+        tests.
     plug_in : ndarray of shape (P, K) or None
         Of an outcome: what least squares says with the model's own memberships in place of the unseen ones.
     level : float
@@ -42,7 +44,7 @@ class Effects:
     component_errors : bool
         Whether the intervals know of errors of the components: not after a fit with ``n_splits=0``.
     nouns : tuple of str
-        What one component is called, several, and the rows.
+        What one component or combination is called, several, and the rows.
     """
 
     terms: list[str]
@@ -61,13 +63,20 @@ class Effects:
     nouns: tuple[str, str, str]
 
     @classmethod
-    def of(cls, found: Estimates, level: float, *, plug_in: np.ndarray | None = None, **facts: Any) -> Effects:
-        """Intervals of Student's t about estimates; ``facts`` are the other attributes."""
+    def of(
+        cls, found: Estimates, level: float, *, plug_in: np.ndarray | None = None, null: Any = 0.0, **facts: Any
+    ) -> Effects:
+        """Intervals of Student's t about estimates; tests that they are ``null``; ``facts`` are the other attributes."""
         reach = student.ppf((1 + level) / 2, found.freedom) * found.error
-        p_value = 2 * student.sf(np.abs(found.value) / np.maximum(found.error, 1e-300), found.freedom)
+        p_value = 2 * student.sf(np.abs(found.value - null) / np.maximum(found.error, 1e-300), found.freedom)
         bounds = found.value, found.value - reach, found.value + reach
         return cls(**facts, **dict(zip(("estimate", "low", "high"), bounds, strict=True)), error=found.error,
                    p_value=p_value, plug_in=plug_in, level=level)  # fmt: skip
+
+    @property
+    def combined(self) -> bool:
+        """Whether it is of combinations of components."""
+        return self.nouns[:2] == COMBINED
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for every component and term.
@@ -150,8 +159,9 @@ class Effects:
         ]
         keys = ["estimate", "low", "high", *([] if self.plug_in is None else ["plug_in"])]
         wide = max(len("term"), *map(len, self.terms))
-        lines += [f"{one:>9}  {'term':<{wide}}" + "".join(f"{key:>10}" for key in keys)]
+        key_of, width = ("name", max(9, len(one), *map(len, self.components))) if self.combined else ("component", 9)
+        lines += [f"{one:>{width}}  {'term':<{wide}}" + "".join(f"{key:>10}" for key in keys)]
         rows = self.rows()
         for row in rows[:_SHOWN]:
-            lines += [f"{row['component']:>9}  {row['term']:<{wide}}" + "".join(f"{row[key]:>10.3g}" for key in keys)]
+            lines += [f"{row[key_of]:>{width}}  {row['term']:<{wide}}" + "".join(f"{row[key]:>10.3g}" for key in keys)]
         return "\n".join([*lines, *([f"{len(rows) - _SHOWN} more in to_frame()"] if len(rows) > _SHOWN else [])])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from ..effects import Effects
 from ..summaries import Column, Figure, Table
@@ -17,21 +18,24 @@ _LINES, _ROWS = 12, 60  # on the screen, and on the page
 
 def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[Figure | Table, ...]:
     """The figure and the table of a page."""
-    labels = [shortened(f"{k}: {title}", _LETTERS) for k, title in enumerate(titles[:_BARS])]
+    one, several, of_rows = found.nouns
+    named = found.components if found.combined else [f"{k}: {title}" for k, title in enumerate(titles)]
+    labels = [shortened(name, _LETTERS) for name in named[:_BARS]]
     panels = [
         (_said(term), labels, value[:_BARS], low[:_BARS], high[:_BARS])
         for term, value, low, high in found.panels()[:_PANELS]
     ]
-    known = " and of the errors of the topics" if found.component_errors else ""
+    known = ", and of errors of the components" if found.component_errors else ""
     figure = Figure(
         "effects",
         intervals(panels, percent=True, level=found.level),
         f"Effects of {formula.lstrip('~ ')}",
-        f"Effects on {count(len(labels), 'topic')}",
-        "By how many points the share of a topic changes with a term, of a group beside the one that is not shown; the line "
+        f"Effects on {len(labels)} {one if len(labels) == 1 else several}",
+        f"By how many points the share of a {one} changes with a term, of a group beside the one that is not shown; the line "
         f"through the end of a bar holds the true value with a chance of {found.level:.0%}. {_used(found)}.",
         term="Effects",
-        meaning=f"Coefficients of least squares of the shares. {_KNOWS}{known}; not of topics that are none.",
+        meaning=f"Coefficients of least squares of the shares. {_KNOWS.format(of_rows)}{known}; "
+        "not of components that are none.",
     )
     rows = found.rows()
     columns = tuple(
@@ -46,7 +50,7 @@ def effects_lines(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
     wide = max((len(_said(row["term"])) for row in rows[:_LINES]), default=0)
     said = [
         f"  {_said(row['term']):<{wide}}  {100 * row['estimate']:+6.1f} points "
-        f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})  topic {row['component']} ({titles[row['component']]})"
+        f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})  {_named(row, found, titles)}"
         for row in rows[:_LINES]
     ]
     more = [f"  {len(rows) - _LINES} more in {FILE}"] if len(rows) > _LINES else []
@@ -58,10 +62,15 @@ def _said(term: str) -> str:
     return re.sub(r"\[(?:T\.)?(.*?)\]", r": \1", term)
 
 
+def _named(row: dict[str, Any], found: Effects, titles: Sequence[str]) -> str:
+    k = row["component"]
+    return str(row["name"]) if found.combined else f"{found.nouns[0]} {k} ({titles[k]})"
+
+
 def _used(found: Effects) -> str:
     clusters = f" in {count(found.n_clusters, 'cluster')}" if found.n_clusters != found.n_rows else ""
     left = f", {found.n_left_out:,} left out" if found.n_left_out else ""
-    return f"{count(found.n_rows, 'document')}{clusters}{left}"
+    return f"{found.n_rows:,} {found.nouns[2]}{clusters}{left}"
 
 
-_KNOWS = "Intervals know of the choice of documents, of the noise of their words, of clusters where these are given"
+_KNOWS = "Intervals know of the choice of {}, of the noise within them, of clusters where these are given"

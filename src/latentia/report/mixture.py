@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..effects import Effects
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..summaries import Column, Figure, Summary, Table, block, graded
+from ._effects import effects_lines, effects_parts
 from ._missing import without_data
 from .figures import means_map, places_on_a_plane, points
 from .page import written
 from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
 
-_TELLING, _MAP_COLUMNS, _SAMPLE = 6, 60, 2000
+_TELLING, _NAMED, _MAP_COLUMNS, _SAMPLE = 6, 2, 60, 2000
 
 
 def summarize_mixture(
@@ -31,6 +33,7 @@ def summarize_mixture(
     title: str = "Components",
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
+    effects: tuple[str, Effects] | None = None,
 ) -> Summary:
     """Say what a mixture found, and how far it can be trusted.
 
@@ -56,6 +59,8 @@ def summarize_mixture(
         Heading of the page, and where the rows came from.
     comparison : sequence of dict, optional
         Rows of a table that compares numbers of components, the first value the number.
+    effects : (str, Effects), optional
+        A formula, and what ``effects`` says of it.
 
     Returns
     -------
@@ -76,6 +81,10 @@ def summarize_mixture(
     most_probable = None if probabilities is None else probabilities.argmax(axis=1)
     plane = () if most_probable is None else (_plane(model.weights_, distances, values, overall, most_probable),)
     unit = "in standard deviations" if scaling or not round_ else "in the units of the data"
+    titles = [
+        ", ".join(f"{names[d]} {'high' if one[d] > 0 else 'low'}" for d in largest(np.abs(one), _NAMED))
+        for one in distances
+    ]
     in_rows = "" if values is None else f" in {count(values.shape[0], 'row')}"
     return Summary(
         title,
@@ -88,6 +97,7 @@ def summarize_mixture(
             *plane,
             *(() if probabilities is None else (rows_of(probabilities, row_labels),)),
             *(() if scaling is None else (scaling_of(names, scaling),)),
+            *(() if effects is None else effects_parts(*effects, titles)),
         ),
         size=size,
         source=source,
@@ -97,6 +107,7 @@ def summarize_mixture(
         comparison=comparison,
         reading=(("Scaling", _SCALED),) if scaling else (),
         missing=without_data("rows") if values is None else "",
+        lines=() if effects is None else effects_lines(*effects, titles),
     )
 
 

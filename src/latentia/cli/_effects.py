@@ -1,0 +1,94 @@
+"""Effects of the columns of a table on components, on the command line: options, and what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..datasets import tables
+from ..datasets.tables import Wanted
+from ..effects import Effects
+from ..effects.design import columns_in, design_of
+from ..exceptions import LatentiaError, MissingExtraError
+from ._shared import Reading
+
+_EFFECTS = "Formula of columns, such as '~ party + year': their effects on the components, with error bars."
+_CLUSTER = "With --effects: column of what rows depend on each other within, such as an author."
+EffectsOf = Annotated[str | None, typer.Option("--effects", help=_EFFECTS)]
+ClusterOf = Annotated[str | None, typer.Option("--cluster", help=_CLUSTER)]
+Measure = Callable[[Any, Any], tuple[str, Effects] | None]
+
+
+def effects_of(
+    columns: Mapping[str, Sequence[str]], n_rows: int, formula: str | None, cluster: str | None, without: str = ""
+) -> Measure:
+    """What measures the effects of columns on the components of a model, given it and its rows.
+
+    The columns can be used: an error before any fit otherwise; ``without`` is what it says where there are none.
+    """
+    if formula is None:
+        if cluster is not None:
+            raise LatentiaError("--cluster: belongs to --effects FORMULA.")
+        return lambda model, rows: None
+    if not columns and without:
+        raise LatentiaError(f"--effects '{formula}': {without}")
+    table = {name: _typed(values) for name, values in columns.items()}
+    with _about(formula):
+        design_of(formula, table, n_rows)
+    if cluster is not None and cluster not in table:
+        raise LatentiaError(f"--cluster {cluster}: there is no such column. There are {', '.join(table)}.")
+    return lambda model, rows: (formula, model.effects(rows, formula, table, cluster=cluster))
+
+
+@dataclass(frozen=True)
+class Covariates:
+    """Cells of the columns that a formula and clusters are of, empty where there is no value, and the lines they stand in."""
+
+    columns: dict[str, list[str]]
+    lines: Sequence[int]
+
+    @classmethod
+    def read(cls, path: Path, formula: str | None, cluster: str | None, reading: Reading) -> Covariates:
+        """Those that the options name, of all rows of a file."""
+        if formula is None:
+            return cls({}, [])
+        with _about(formula):
+            names = columns_in(formula)
+        names += [] if cluster is None or cluster in names else [cluster]
+
+        def choose(kinds: Mapping[str, str]) -> Wanted:
+            tables.check_columns(path, kinds, f"--effects '{formula}'", names)
+            return Wanted(texts=names)
+
+        table = tables.read_table(path, choose, missing="keep", cache=reading.cache, encoding=reading.encoding)
+        return cls(table.texts, table.rows)
+
+    def of_rows(self, lines: Sequence[int]) -> dict[str, list[str]]:
+        """The cells of some rows."""
+        places = np.searchsorted(self.lines, lines)
+        return {name: [cells[i] for i in places] for name, cells in self.columns.items()}
+
+
+@contextmanager
+def _about(formula: str) -> Iterator[None]:
+    """Errors of a formula name the option."""
+    try:
+        yield
+    except MissingExtraError:
+        raise
+    except LatentiaError as error:
+        raise LatentiaError(f"--effects '{formula}': {error.problem}") from error
+
+
+def _typed(values: Sequence[str]) -> Sequence[Any]:
+    """Numbers, NaN for blanks, where all entries of a column are numbers; else the texts."""
+    try:
+        return [float(value) if value.strip() else np.nan for value in values]
+    except ValueError:
+        return values

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         words,
     )
     from ._additive import merge
+    from .metrics import describe
     from .persistence import load, save
 
 __version__ = "0.1.0"
@@ -54,6 +55,7 @@ __all__ = [
     "contrastive",
     "datasets",
     "deep",
+    "describe",
     "dictionary",
     "effects",
     "evidence",
@@ -84,7 +86,7 @@ __all__ = [
 ]
 
 
-_FUNCTIONS = {"load": ".persistence", "save": ".persistence", "merge": "._additive"}
+_FUNCTIONS = {"load": ".persistence", "save": ".persistence", "merge": "._additive", "describe": ".metrics"}
 
 keep_compiled_code()
 

@@ -9,6 +9,7 @@ from .atoms import atom_coherence, atom_distances
 from .clustering import many_to_one_accuracy
 from .coherence import npmi_coherence, umass_coherence, unique_words
 from .communities import link_auc, overlapping_f1, overlapping_nmi
+from .described import describe, word_probabilities
 from .held_out import completion_log_likelihood, completion_perplexity, split_tokens
 from .matching import (
     l1_distances,
@@ -39,6 +40,7 @@ __all__ = [
     "atom_distances",
     "completion_log_likelihood",
     "completion_perplexity",
+    "describe",
     "document_auc",
     "l1_distances",
     "label_auc",
@@ -65,4 +67,5 @@ __all__ = [
     "top_words",
     "umass_coherence",
     "unique_words",
+    "word_probabilities",
 ]

@@ -34,7 +34,7 @@ from .._covariates import WithCovariates
 from .._parameters import Choice, NComponents, OrNone, Seed
 from .._validation import check_same_rows, column_names, number_table
 from ..effects import Memberships
-from ..evidence import Evidence
+from ..evidence import Check, Evidence
 from ..exceptions import LatentiaError, NotSupportedWarning
 from ..families import estimator
 from ..metrics import word_probabilities
@@ -51,9 +51,9 @@ __all__ = ["EmbeddingTopics"]
 _SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 """Numbers of topics that "auto" compares at least."""
 _OVERSAMPLE = 12  # principal directions beyond the number of topics
+_MORE = "Groups differ in shape, or stand for several topics each: compare with more topics, or covariance_type='full'."
 _TINY = 1e-12  # of a length
-_OF_SHAPE = ("spread about components", "better than full covariances")
-"""Checks of the shape of groups: on a sphere none is a Gaussian's, and each lies in a plane of its own."""
+_SPREAD, _SHAPE = "spread about components", "better than full covariances"
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
 
     Notes
     -----
-    1. Directions of length one are no Gaussians, and those about each topic lie in a plane of their own: that rows lie
-       otherwise than Gaussians of one shape is a note in the evidence, and no caution.
+    1. Directions of length one are no Gaussians: that rows lie otherwise about a topic is a note in the evidence, and no
+       caution. So is that groups differ in shape, where embeddings have no more columns than K + 12.
     2. Words take no part in finding the topics, so that how well they tell them is a test of both.
     3. Principal directions are those of all documents, also where parts are fitted for the expected errors.
 
@@ -325,7 +325,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         """The evidence of the groups, and whether the words tell them."""
         of_groups, labels = self.groups_.evidence_, shares.argmax(axis=1)
         self.recall_ = recall_of_words(counts, labels, shares.shape[1], deal(Blocks.from_array(counts), self._seed))
-        checks = [replace(one, role="note", remedy="") if one.name in _OF_SHAPE else one for one in of_groups.checks]
+        checks = [_on_a_sphere(one, self._frame.basis) for one in of_groups.checks]
         checks += words_tell(self.recall_, labels)
         return Evidence(checks, of_groups.component_errors, shares=self.weights_, found_again=of_groups.found_again)
 
@@ -475,6 +475,13 @@ def _one_long(rows: np.ndarray) -> np.ndarray:
     """Rows of length one; those without a direction are zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > _TINY, rows / np.where(lengths > _TINY, lengths, 1.0), 0.0)
+
+
+def _on_a_sphere(check: Check, basis: np.ndarray) -> Check:
+    """Of the shape of groups: none is a Gaussian's, and in few dimensions each lies in a plane of its own."""
+    if check.name == _SPREAD or (check.name == _SHAPE and basis.shape[0] == basis.shape[1]):
+        return replace(check, role="note", remedy="")
+    return replace(check, remedy=_MORE) if check.name == _SHAPE else check
 
 
 def _pair(X: Any, embeddings: Any = None) -> tuple[Any, Any]:

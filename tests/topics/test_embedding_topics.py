@@ -183,3 +183,18 @@ def test_a_package_that_is_missing_is_named(data, monkeypatch):
         EmbeddingTopics(4, embedder="model2vec:some/model").fit(data.texts)
     with pytest.raises(LatentiaError, match="a row for each text"):
         EmbeddingTopics(4, embedder=lambda texts: np.ones(3)).fit(data.texts)
+
+
+def test_names_are_those_of_a_function(data, model):
+    shares = model.transform(None, data.embeddings)
+    asked = []
+
+    def namer(words, documents):
+        asked.append(documents)
+        return words[0].upper()
+
+    names = model.name_topics(namer, data.texts, shares, n_words=3, n_documents=2)
+    assert names == [word.upper() for word in model.top_words(1)[:, 0]]
+    assert asked[1][0] == data.texts[shares[:, 1].argmax()]
+    with pytest.raises(LatentiaError, match="shares has the shape"):
+        model.name_topics(namer, data.texts[:3], shares)

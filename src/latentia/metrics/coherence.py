@@ -86,7 +86,8 @@ def cv_coherence(words: Sequence[Sequence[str]], documents: Sequence[Sequence[st
     Notes
     -----
     Source: M. Roeder, A. Both, A. Hinneburg, Exploring the space of topic coherence measures, WSDM 2015. gensim has the
-    same numbers for texts no longer than a window; in longer ones it takes a word out of a window when the first of several uses leaves it.
+    same numbers for texts no longer than a window; in longer ones it takes a word out of a window when the first of its uses
+    leaves it.
     """
     topics = [[str(word) for word in topic] for topic in words]
     columns = {word: i for i, word in enumerate(dict.fromkeys(word for topic in topics for word in topic))}

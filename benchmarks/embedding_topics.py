@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,7 @@ def methods(counts: sparse.csr_array, table: np.ndarray, k: int) -> Iterator[tup
     except ImportError:
         return
 
+    @cache  # the seconds of the second one are those of HDBSCAN alone
     def flat(seed: int) -> np.ndarray:
         reducer = umap.UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
         return np.asarray(reducer.fit_transform(table))

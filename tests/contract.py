@@ -39,7 +39,7 @@ from latentia.nmf._evidence import component_distances
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM, TwoStateHMM
-from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
+from latentia.topics import AnchorTopics, EmbeddingTopics, SingleTopicModel, SpectralLDA
 
 Arguments = Mapping[str, Any]
 _FITS: dict[tuple[str, str], Any] = {}
@@ -161,6 +161,18 @@ def relative_memberships(model):
 @cache
 def single_topics():
     return planted.topic_corpus(2500, n_topics=4, n_words=200, length=20, proportions="single", random_state=11)
+
+
+@cache
+def embedded(n=2000):
+    return planted.embedded_corpus(n, n_topics=6, n_words=200, random_state=11)
+
+
+def embedding_error(model):
+    """Distance of the means to those of many documents of the planted topics."""
+    many = embedded(20_000)
+    found = model.directions(None, many.embeddings)
+    return mean_distance(model.means_, np.array([found[many.labels == k].mean(axis=0) for k in range(6)]), "euclidean")
 
 
 @cache
@@ -388,6 +400,18 @@ CASES = [
         truth=lambda model: mean_distance(model.components_, single_topics().topics, "cityblock"),
         uses=("transform", "predict", "predict_proba", "score"),
         refined={"refine": "auto"},
+    ),
+    Case(
+        EmbeddingTopics(6),
+        data=lambda: {"X": embedded().counts, "embeddings": embedded().embeddings},
+        other=lambda: {"X": embedded().counts[:900, :150], "embeddings": embedded().embeddings[:900, :30]},
+        hopeless=lambda: {"X": noise_words(300, 10), "embeddings": random().standard_normal((300, 8))},
+        truth=embedding_error,
+        uses=("transform", "predict", "directions"),
+        blocks=lambda data: {"X": Blocks.from_array(data["X"], data["embeddings"])},
+        predicts=lambda data: data,
+        common_checks=False,
+        why_not="fitted on documents and their embeddings",
     ),
     Case(
         SphericalGaussianMixture(4),

@@ -31,7 +31,7 @@ from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.nmf import ApproximateNMF, SeparableNMF
 from latentia.noisyor import NoisyOr
 from latentia.sequences import SpectralHMM, TwoStateHMM
-from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
+from latentia.topics import AnchorTopics, EmbeddingTopics, SingleTopicModel, SpectralLDA
 
 SECONDS = 10.0
 
@@ -98,6 +98,7 @@ class World:
 @cache
 def worlds():
     topics = planted.topic_corpus(300, n_topics=3, n_words=40, length=40, concentration=0.1, random_state=1).counts
+    embedded = planted.embedded_corpus(300, n_topics=3, n_words=40, n_features=6, random_state=1)
     labels = planted.labelled_corpus(300, n_topics=2, n_words=100, n_labels=10, features=15, random_state=1)
     chain = planted.hidden_markov_chain(1500, n_states=2, n_symbols=6, random_state=1).symbols
     vectors = planted.gaussian_mixture(600, n_components=2, n_features=3, separation=6, random_state=1).X
@@ -125,6 +126,7 @@ def worlds():
         World(
             SingleTopicModel(3), {"X": topics}, ("transform", "predict", "predict_proba", "score"), ("predict_proba",)
         ),
+        World(EmbeddingTopics(3), {"X": embedded.counts, "embeddings": embedded.embeddings}, ()),
         World(
             SphericalGaussianMixture(3),
             {"X": clusters},

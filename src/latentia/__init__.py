@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from ._additive import merge
     from ._manifest import manifest, verify
+    from .metrics import describe
     from .persistence import load, save
 
 __version__ = "0.1.0"
@@ -55,6 +56,7 @@ __all__ = [
     "contrastive",
     "datasets",
     "deep",
+    "describe",
     "dictionary",
     "effects",
     "evidence",
@@ -88,6 +90,7 @@ __all__ = [
 
 
 _FUNCTIONS = {
+    "describe": ".metrics",
     "load": ".persistence",
     "save": ".persistence",
     "merge": "._additive",

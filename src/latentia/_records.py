@@ -12,6 +12,7 @@ from typing import Annotated, Any, Protocol, Union
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ._fields import MOST, MOST_SINGLE, Field, Letters
 from ._parameters import check_parameters
@@ -63,7 +64,8 @@ def undeclared(model: Any) -> list[str]:
     parameters = model.get_params(deep=False)
     state = {name: value for name, value in vars(model).items() if name not in parameters and name not in _APART}
     open_ones = {leaf.place for leaf in _leaves(model, state) if leaf.is_open}
-    return sorted(open_ones | (state.keys() - attributes_of(type(model))))
+    parts = [place for value in state.values() if isinstance(value, BaseEstimator) for place in undeclared(value)]
+    return sorted(open_ones | set(parts) | (state.keys() - attributes_of(type(model))))
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ def _leaves_of(
             yield from _leaves_of(f"{place}[{i}]", one, owner, described, letters)
     elif _is_record(value):
         yield from _leaves(value, _state(value), f"{place}.", letters)
+    elif isinstance(value, BaseEstimator):
+        return  # an estimator within another one has been checked by itself
     else:
         yield _Leaf(place, value, owner, described, letters)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-__all__ = ["FAMILIES", "Family", "estimators", "family_of"]
+__all__ = ["FAMILIES", "Family", "estimator", "estimators", "family_of"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Family:
 FAMILIES = (
     Family(
         "topics", "topics", "Learn topics of documents and write tables, a model and a report.",
-        ("AnchorTopics", "SpectralLDA", "SingleTopicModel"), "topics", "documents.csv", "texts",
+        ("AnchorTopics", "SpectralLDA", "SingleTopicModel", "EmbeddingTopics"), "topics", "documents.csv", "texts",
     ),
     Family(
         "multilabel", "labels",
@@ -126,3 +126,11 @@ def family_of(name: str) -> Family | None:
 def estimators() -> tuple[str, ...]:
     """The names of all estimators."""
     return tuple(name for family in FAMILIES for name in family.estimators)
+
+
+def estimator(name: str) -> type[Any]:
+    """An estimator by the name of its class: how one is made of others, of which it knows what users do."""
+    family = family_of(name)
+    if family is None:
+        raise ValueError(f"There is no estimator {name!r}.")
+    return next(one for one in family.classes() if one.__name__ == name)

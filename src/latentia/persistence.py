@@ -82,15 +82,7 @@ def contents(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     from . import __version__
 
     arrays: dict[str, np.ndarray] = {}
-    parameters = model.get_params(deep=False)
-    attributes = {name: value for name, value in sorted(vars(model).items()) if name not in parameters}
-    header = {
-        "format": _FORMAT,
-        "version": __version__,
-        "class": _public_name(type(model)),
-        "parameters": {name: _encode(value, arrays, name) for name, value in parameters.items()},
-        "attributes": {name: _encode(value, arrays, name) for name, value in attributes.items()},
-    }
+    header = {"format": _FORMAT, "version": __version__, **_described(model, arrays)}
     return header, arrays
 
 
@@ -132,6 +124,13 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _tell_unsaved(state: Mapping[str, Any]) -> None:
     """Say so where a vectorizer of another library will be missing."""
+    if callable(state.get("embedder")):
+        warn(
+            FileNotice(
+                "The function that embeds the texts is not saved with the model.",
+                "Set embedder= of the loaded model to it, or give the embeddings.",
+            )
+        )
     used = state.get("vectorizer_", state.get("vectorizer"))
     if used is None or isinstance(used, (WordVectorizer, UnsavedVectorizer)):
         return
@@ -221,6 +220,17 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
 # --- values -------------------------------------------------------------------------------------------------------
 
 
+def _described(model: Any, arrays: dict[str, np.ndarray], at: str = "") -> dict[str, Any]:
+    """Class, parameters and attributes of an estimator; ``at`` begins the names of its arrays."""
+    parameters = model.get_params(deep=False)
+    attributes = {name: value for name, value in sorted(vars(model).items()) if name not in parameters}
+    return {
+        "class": _public_name(type(model)),
+        "parameters": {name: _encode(value, arrays, f"{at}{name}") for name, value in parameters.items()},
+        "attributes": {name: _encode(value, arrays, f"{at}{name}") for name, value in attributes.items()},
+    }
+
+
 def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
     """A JSON value for ``value``; its arrays go to ``arrays`` under names that begin with ``name``."""
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -249,6 +259,10 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
         fields = [one.name for one in dataclasses.fields(value) if one.name != "_estimator"]
         state = {key: _encode(getattr(value, key), arrays, f"{name}.{key}") for key in fields}
         return {"class": f"{type(value).__module__}:{type(value).__qualname__}", "state": state}
+    if isinstance(value, Estimator):
+        return {"model": _described(value, arrays, f"{name}.")}
+    if name == "embedder":
+        return None
     if type(value) is WordVectorizer:
         parameters = {key: _encode(one, arrays, f"{name}.{key}") for key, one in value.get_params(deep=False).items()}
         return {"words": parameters, "vocabulary": _words_of(value)}
@@ -282,6 +296,8 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return range(*value["range"])
     if "words" in value:
         return _vectorizer(value, arrays)
+    if "model" in value:
+        return _model(value["model"], arrays)
     if "dict" in value:
         return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
     return _record(value["class"], value["state"], arrays)

@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from latentia import LatentiaError
 from latentia.datasets import Texts
 from latentia.exceptions import MissingExtraError
 from latentia.words import WordVectorizer, check_texts, languages, stop_words, texts_of
+from latentia.words.vectorizer import _lemma_of
 
 
 def words(text, language=None, **parameters):
@@ -156,7 +158,7 @@ WITH_BLANKS = {
 
 @pytest.mark.parametrize("text", WITHOUT_BLANKS.values(), ids=WITHOUT_BLANKS)
 def test_texts_without_blanks_are_refused_with_advice(text):
-    with pytest.raises(LatentiaError, match="Segment them first, for instance with jieba"):
+    with pytest.raises(LatentiaError, match="Segment them first: vectorizer=WordVectorizer"):
         WordVectorizer(None).fit([text] * 3)
     fitted = WordVectorizer(None).fit(["some words", "other words"])
     with pytest.raises(LatentiaError, match="Segment them first"):
@@ -223,3 +225,43 @@ def test_other_languages_need_a_package(monkeypatch):
     with pytest.raises(MissingExtraError, match="pip install stopwordsiso"):
         WordVectorizer("german").fit(["ein Text"])
     assert "the" in stop_words("english")
+
+
+def test_lemmas_and_segments_by_other_packages(monkeypatch):
+    forms = {"houses": "house", "houses'": "house", "paris": "Paris", "went": "go by"}
+
+    def lemmatize(word, lang):
+        if "zh" in lang:
+            raise ValueError("Unsupported language: zh")
+        return forms.get(word, word)
+
+    _lemma_of.cache_clear()
+    monkeypatch.setitem(sys.modules, "simplemma", SimpleNamespace(lemmatize=lemmatize))
+    assert words("Houses, houses in Paris went b2b", "english", lemmas=True) == [
+        "house",
+        "house",
+        "paris",
+        "went",
+        "b2b",
+    ]
+    with pytest.raises(LatentiaError, match="no lemmas of these languages"):
+        words("a", "chinese", lemmas=True, stop_words=["a"])
+    _lemma_of.cache_clear()
+
+    def pairs(text, locale):
+        return [text[i : i + 2] for i in range(0, len(text), 2)]
+
+    monkeypatch.setitem(sys.modules, "icu4py", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "icu4py.breakers", SimpleNamespace(WordBreaker=pairs))
+    texts = ["\u4eca\u5929\u5929\u6c14\u516c\u56ed and rain", "\u516c\u56ed\u4eca\u5929"]
+    vectorizer = WordVectorizer(None, segment=True)
+    assert vectorizer.fit_transform(texts).shape == (2, 5)
+    assert "\u516c\u56ed" in vectorizer.vocabulary_
+
+
+def test_missing_packages_are_named(monkeypatch):
+    for package, option in (("simplemma", "lemmas"), ("icu4py.breakers", "segment")):
+        _lemma_of.cache_clear()
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(MissingExtraError, match="text"):
+            words("a house", **{option: True})

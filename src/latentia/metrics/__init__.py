@@ -7,8 +7,9 @@ whose mean is the macro measure: `label_auc`, `label_f1`.
 
 from .atoms import atom_coherence, atom_distances
 from .clustering import many_to_one_accuracy
-from .coherence import npmi_coherence, umass_coherence, unique_words
+from .coherence import cv_coherence, npmi_coherence, umass_coherence, unique_words
 from .communities import link_auc, overlapping_f1, overlapping_nmi
+from .described import describe, word_probabilities
 from .held_out import completion_log_likelihood, completion_perplexity, split_tokens
 from .matching import (
     l1_distances,
@@ -29,7 +30,7 @@ from .ranking import (
     propensity_scored_precision_at_k,
     top_indices,
 )
-from .relevance import RELEVANCE, other_topics, relevance, top_words
+from .relevance import RELEVANCE, frex, other_topics, relevance, top_words
 from .separation import amari_index
 
 __all__ = [
@@ -39,7 +40,10 @@ __all__ = [
     "atom_distances",
     "completion_log_likelihood",
     "completion_perplexity",
+    "cv_coherence",
+    "describe",
     "document_auc",
+    "frex",
     "l1_distances",
     "label_auc",
     "label_f1",
@@ -65,4 +69,5 @@ __all__ = [
     "top_words",
     "umass_coherence",
     "unique_words",
+    "word_probabilities",
 ]

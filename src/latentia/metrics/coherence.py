@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from scipy import sparse
 
 from .relevance import top_words
 
-__all__ = ["npmi_coherence", "umass_coherence", "unique_words"]
+__all__ = ["cv_coherence", "npmi_coherence", "umass_coherence", "unique_words"]
+
+_EPSILON = 1e-12
 
 
 def umass_coherence(components: np.ndarray, table: Any, n_words: int = 10, eps: float = 0.01) -> np.ndarray:
@@ -58,6 +61,72 @@ def npmi_coherence(components: np.ndarray, table: Any, n_words: int = 10) -> np.
         return np.where(both > 0, value, -1.0)
 
     return _pairwise(components, table, n_words, npmi, np.mean)
+
+
+def cv_coherence(words: Sequence[Sequence[str]], documents: Sequence[Sequence[str]], window: int = 110) -> np.ndarray:
+    """Coherence C_V of the top words of topics, shape (K,): how alike the neighbourhoods of a topic's words are.
+
+    Each word has a vector, its normalised mutual information with all words of the topic in windows of a text; the coherence is
+    the mean cosine of these with their sum.
+
+    Parameters
+    ----------
+    words : sequence of K sequences of str
+        Top words of the topics, such as ``model.top_words(10)``.
+    documents : sequence of sequences of str
+        The words of every text in their order, such as ``list(map(vectorizer.build_analyzer(), texts))``.
+    window : int, default=110
+        Words of a window. A shorter text is one window.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+        From 0 to 1; words that occur nowhere count for nothing.
+
+    Notes
+    -----
+    Source: M. Roeder, A. Both, A. Hinneburg, Exploring the space of topic coherence measures, WSDM 2015. gensim has the
+    same numbers for texts no longer than a window; in longer ones it takes a word out of a window when the first of its uses
+    leaves it.
+    """
+    topics = [[str(word) for word in topic] for topic in words]
+    columns = {word: i for i, word in enumerate(dict.fromkeys(word for topic in topics for word in topic))}
+    present = _windows(documents, columns, window)
+    n, both = max(present.shape[0], 1), np.asarray((present.T @ present).toarray())
+    joint, single = both / n, np.diag(both) / n
+    product = np.outer(single, single)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        npmi = np.log((joint + _EPSILON) / product) / -np.log(joint + _EPSILON)
+    npmi = np.where(product > 0, npmi, 0.0)
+    return np.array(
+        [_cosine_with_sum(npmi[np.ix_(at, at)]) for at in ([columns[w] for w in topic] for topic in topics)]
+    )
+
+
+def _windows(documents: Sequence[Sequence[str]], columns: Mapping[str, int], window: int) -> sparse.csr_array:
+    """Which of the words are in each window of each text."""
+    rows, places, n = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+    for document in documents:
+        found = np.array([columns.get(str(word), -1) for word in document], dtype=np.int64)
+        last = max(len(found) - window, 0)  # number of the last window
+        at = np.flatnonzero(found >= 0)
+        first = np.maximum(at - window + 1, 0)
+        spans = np.minimum(at, last) - first + 1
+        rows.append(n + np.repeat(first - np.cumsum(spans) + spans, spans) + np.arange(spans.sum()))
+        places.append(np.repeat(found[at], spans))
+        n += last + 1 if len(found) else 0
+    row, place = np.concatenate(rows), np.concatenate(places)
+    table = sparse.csr_array((np.ones(len(row)), (row, place)), shape=(n, len(columns)))
+    table.sum_duplicates()
+    table.data[:] = 1.0
+    return table
+
+
+def _cosine_with_sum(vectors: np.ndarray) -> float:
+    """Mean cosine of the rows with their sum."""
+    total = vectors.sum(axis=0)
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(total)
+    return float(np.mean(vectors @ total / np.where(lengths > 0, lengths, 1.0)))
 
 
 def unique_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:

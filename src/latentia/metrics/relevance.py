@@ -17,10 +17,11 @@ Source: C. Sievert, K. Shirley, LDAvis: a method for visualizing and interpretin
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import rankdata
 
 from ..exceptions import LatentiaError
 
-__all__ = ["RELEVANCE", "other_topics", "relevance", "top_words"]
+__all__ = ["RELEVANCE", "frex", "other_topics", "relevance", "top_words"]
 
 RELEVANCE = 0.5
 """Weight of a word's probability beside its lift, by default."""
@@ -74,6 +75,35 @@ def relevance(topics: np.ndarray, word_frequencies: np.ndarray, weight: float = 
     lift = np.log(topics + rare) - np.log(word_frequencies + rare)
     present = topics > 0
     return np.where(present, weight * np.log(np.where(present, topics, 1.0)) + (1 - weight) * lift, _NEVER)
+
+
+def frex(topics: np.ndarray, weight: float = 0.5) -> np.ndarray:
+    """How frequent and exclusive each word is in each topic, shape (K, V), from 0 to 1; higher is better.
+
+    The harmonic mean 1 / (weight / E + (1 - weight) / F) of two shares of the words of a topic: F, those that are at most as
+    probable in it, and E, those that are at most as exclusive to it, by p(w | k) over the sum of that in all topics.
+
+    Parameters
+    ----------
+    topics : ndarray of shape (K, V)
+        Word probabilities.
+    weight : float, default=0.5
+        Of being exclusive, from 0 to 1.
+
+    Returns
+    -------
+    ndarray of shape (K, V)
+
+    Notes
+    -----
+    Source: J. Bischof, E. Airoldi, ICML 2012, as in the package stm of R.
+    """
+    if not 0 <= weight <= 1:
+        raise LatentiaError("a number from 0 to 1 is needed.", parameter="weight", value=weight)
+    total = topics.sum(axis=0)
+    exclusive = topics / np.where(total > 0, total, 1.0)
+    shares = [rankdata(one, "max", axis=1) / topics.shape[1] for one in (exclusive, topics)]
+    return np.asarray(1 / (weight / shares[0] + (1 - weight) / shares[1]))
 
 
 def top_words(

@@ -115,8 +115,8 @@ def _check_columns(model: Any, X: Any) -> None:
         )
 
 
-def _topics(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
-    return summarize_topics(model, X, **options)
+def _topics(model: Any, X: Any = None, embeddings: Any = None, **options: Any) -> Summary:
+    return summarize_topics(model, X, embeddings, **options)
 
 
 def _labels(model: Any, X: Any = None, Y: Any = None, **options: Any) -> Summary:

@@ -20,7 +20,7 @@ from ..metrics import l1_distances
 from ..metrics.relevance import RELEVANCE, other_topics, relevance
 from ..passes import Blocks
 from ..summaries import Column, Section, Summary, Table, block, graded
-from ..topics import AnchorTopics, SingleTopicModel
+from ..topics import AnchorTopics, EmbeddingTopics, SingleTopicModel
 from ..topics.prevalence import Prevalence
 from ..words import texts_of
 from ._effects import effects_lines, effects_parts
@@ -50,6 +50,7 @@ class _Corpus:
 def summarize_topics(
     model: Any,
     table: Any = None,
+    embeddings: Any = None,
     *,
     vocabulary: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
@@ -65,11 +66,13 @@ def summarize_topics(
 
     Parameters
     ----------
-    model : AnchorTopics, SpectralLDA or SingleTopicModel
+    model : AnchorTopics, SpectralLDA, SingleTopicModel or EmbeddingTopics
         A fitted model.
     table : sparse matrix, array or Blocks of shape (n_documents, V), or texts, optional
         Counts of words in the documents to show, usually those that the model was fitted on, or the documents themselves
         where it was fitted on texts. Without it none are shown.
+    embeddings : array-like of shape (n_documents, D), optional
+        Embeddings of the documents, for a model that was fitted on them and has no embedder.
     vocabulary : sequence of str of length V, optional
         Words of the columns; by default those that the table or the model knows, or else "word 0", "word 1", ...
     names, texts : sequence of str of length n_documents, optional
@@ -92,7 +95,7 @@ def summarize_topics(
 
     """
     evidence, size = evidence_of(model), len(model.components_)
-    corpus = _read_corpus(model, table, vocabulary, names, texts)
+    corpus = _read_corpus(model, table, embeddings, vocabulary, names, texts)
     ranked = model.word_columns(_FILE_WORDS)
     known = _columns(model, evidence)
     topics = _topics(model, corpus, component_marks(evidence, size), ranked[:, :_TABLE_WORDS])
@@ -106,7 +109,7 @@ def summarize_topics(
         "topics": sorted(topics, key=lambda topic: (_GRADES.index(topic["grade"]["key"]), -topic["share"])),
         "weight": RELEVANCE,
         "anchored": isinstance(model, AnchorTopics),
-        "single": isinstance(model, SingleTopicModel),
+        "single": _of_one_topic(model),
     }
     return Summary(
         title,
@@ -121,7 +124,9 @@ def summarize_topics(
         ),
         size=size,
         source=source,
-        error=_error([topic["error"] for topic in topics if topic["error"] is not None]),
+        error=""
+        if isinstance(model, EmbeddingTopics)
+        else _error([t["error"] for t in topics if t["error"] is not None]),
         reading=(("Finding a word", _FINDING), ("In the topic, in the corpus", _FREQUENCIES), ("Map", _MAP)),
         comparison=comparison,
         missing=without_data("documents") if table is None else "",
@@ -152,16 +157,28 @@ def names_of(names: Sequence[str] | None, rows: Iterable[int]) -> Column:
 
 def _shares(model: Any) -> np.ndarray:
     """Of every topic in the corpus, shape (K,)."""
-    return model.weights_ if isinstance(model, SingleTopicModel) else model.prevalence_  # type: ignore[no-any-return]
+    weighed = isinstance(model, SingleTopicModel | EmbeddingTopics)
+    return model.weights_ if weighed else model.prevalence_  # type: ignore[no-any-return]
+
+
+def _of_one_topic(model: Any) -> bool:
+    """Whether a document is about one topic."""
+    return isinstance(model, SingleTopicModel) or (isinstance(model, EmbeddingTopics) and model.method == "mixture")
 
 
 # --- documents ------------------------------------------------------------------------------------------------------
 
 
 def _read_corpus(
-    model: Any, table: Any, vocabulary: Sequence[str] | None, names: Sequence[str] | None, texts: Sequence[str] | None
+    model: Any,
+    table: Any,
+    embeddings: Any,
+    vocabulary: Sequence[str] | None,
+    names: Sequence[str] | None,
+    texts: Sequence[str] | None,
 ) -> _Corpus:
     given = None if table is None else texts_of(table)
+    read = table if given is None or embeddings is None else None
     if given is not None:
         names, texts = _names_in(table) if names is None else names, given if texts is None else texts
         table = model.counted(given)
@@ -176,7 +193,8 @@ def _read_corpus(
     lengths, shares = np.zeros(0), np.zeros((0, n_topics))
     if blocks is not None:
         lengths = np.concatenate([np.asarray(one[0].sum(axis=1)).ravel() for one in blocks])
-        shares = model.transform(blocks)
+        of_embeddings = isinstance(model, EmbeddingTopics)
+        shares = np.asarray(model.transform(read, embeddings) if of_embeddings else model.transform(blocks))
     return _Corpus(lengths, shares, words, names_of(names, range(n_rows)), texts)
 
 
@@ -220,10 +238,11 @@ def _excerpt(text: str) -> str:
 def _columns(model: Any, evidence: Evidence) -> tuple[Column, ...]:
     """What is known of each topic, by their numbers."""
     size, grades = len(model.components_), grades_say(evidence, "a topic", _OTHERS)
+    unit, meaning = ("l2", _ERROR_OF_EMBEDDINGS) if isinstance(model, EmbeddingTopics) else ("l1 of 2", _ERROR)
     known = (
-        Column("topic", range(size), meaning=_TOPIC.format(_ONE if isinstance(model, SingleTopicModel) else _MANY)),
+        Column("topic", range(size), meaning=_TOPIC.format(_ONE if _of_one_topic(model) else _MANY)),
         Column("share", _shares(model), ".6f", kind="share"),
-        *graded(evidence, size, unit="l1 of 2", meaning=_ERROR.format(grades)),
+        *graded(evidence, size, unit=unit, meaning=meaning.format(grades)),
     )
     if not isinstance(model, AnchorTopics):
         return known
@@ -370,6 +389,10 @@ _ERROR = (
     "be from the truth. The error is the sum of the differences of all word probabilities: 0 is perfect, 2 means that no word "
     "is right, and half of it is the share of the topic's probability that lies on wrong words. {} Of a topic *with care* "
     "trust its main words only."
+)
+_ERROR_OF_EMBEDDINGS = (
+    "The documents are split at random, and topics are learned from the parts anew. How far the mean direction of a topic's "
+    "embeddings moves says how far it may be from the truth, in lengths of a direction: 0 is perfect. {}"
 )
 _OTHERS = "other documents of the same kind would give it other words"
 _ORDER = (

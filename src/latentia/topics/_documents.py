@@ -35,23 +35,16 @@ _WORDS_READ = 10  # of each topic
 SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
 
 
-class OfDocuments(InGroups, WithCovariates, TransformerMixin, TopicTables):
-    """Base of models fitted on counts of words, with parameters ``vocabulary`` and ``vectorizer``."""
+class WithWords(TopicTables):
+    """Base of models that read counts of words, or texts, with parameters ``vocabulary`` and ``vectorizer``."""
 
-    _compared: ClassVar = ("components_", "vectorizer_")
     _nouns: ClassVar = ("topic", "topics", "documents")
     vocabulary: Any
     vectorizer: Any
     vectorizer_: Any
-    refine: Refine
-    n_jobs: int | None
     _column_names: Any
     components_: Annotated[np.ndarray, of.distributions("K V")]
     word_frequencies_: Annotated[np.ndarray, of.shares("V")]
-    refinement_: Annotated[np.ndarray, of.numbers("*")]
-    n_iter_: Annotated[int, of.count()]
-    converged_: bool
-    _confusions: Annotated[np.ndarray, of.numbers("* K K")]
     _word_order: Annotated[np.ndarray, of.optional(of.places("K *", "V"))]
     _n_features_out: Annotated[int, of.size("K")]
 
@@ -140,6 +133,32 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, TopicTables):
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         return super()._halves(self.counted(X), random_state, **fit_parameters)
 
+    def _tables(self, X: Any, sample_weight: Any = None) -> Iterator[Any]:
+        """Checked tables of new documents, one block at a time."""
+        names = column_names(self)
+        for block in weighted(self._blocks(X, reset=False), sample_weight):
+            check_counts(as_counts(block[0]), block.rows, names)
+            yield block[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
+    """Base of models fitted on counts of words alone."""
+
+    _compared: ClassVar = ("components_", "vectorizer_")
+    refine: Refine
+    n_jobs: int | None
+    components_: Annotated[np.ndarray, of.distributions("K V")]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
+    _confusions: Annotated[np.ndarray, of.numbers("* K K")]
+
     def _reading(self, fitted: Fitted) -> Reading:
         """Shares of the topics in documents, and the words that tables show of them."""
         return Reading(self.transform(fitted.some).T, self.word_columns(_WORDS_READ))
@@ -160,19 +179,6 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, TopicTables):
 
     def _names_of_components(self) -> list[str]:
         return [str(name) for name in self.get_feature_names_out()]
-
-    def _tables(self, X: Any, sample_weight: Any = None) -> Iterator[Any]:
-        """Checked tables of new documents, one block at a time."""
-        names = column_names(self)
-        for block in weighted(self._blocks(X, reset=False), sample_weight):
-            check_counts(as_counts(block[0]), block.rows, names)
-            yield block[0]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
 
 
 class Admixture(OfDocuments):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from ..evidence.checks import EXPECTED_ERROR
 from ..exceptions import LatentiaError, MissingExtraError
 from ..metrics import RELEVANCE, other_topics, top_words
 from ..metrics.relevance import relevance as relevance_of
+from ..words import check_texts
 from ._plain import PlainTable
 
 _TITLE_WORDS = 3
@@ -123,6 +124,44 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
                 f"W has shape {shares.shape}, and nonnegative shares of {len(self.components_)} topics are needed."
             )
         return np.asarray(shares @ self.components_)
+
+    @fitted
+    def name_topics(
+        self,
+        namer: Callable[[list[str], list[str]], str],
+        texts: Any,
+        shares: Any,
+        *,
+        n_words: int = 10,
+        n_documents: int = 5,
+    ) -> list[str]:
+        """Return names of the topics that a function gives them, such as one that asks a language model.
+
+        Parameters
+        ----------
+        namer : callable
+            From the words of a topic and the documents with the largest shares of it, lists of str, to its name. It is called
+            once for each topic, in their order; nothing else leaves the machine.
+        texts : sequence of str of length n_documents
+            Documents.
+        shares : array-like of shape (n_documents, K)
+            Their shares, as `transform` returns them.
+        n_words, n_documents : int
+            Most words and documents that ``namer`` is given.
+
+        Returns
+        -------
+        list of str of length K
+        """
+        documents, table = check_texts(texts), number_table(shares, "shares", sparse_allowed=False)
+        if table.shape != (len(documents), len(self.components_)):
+            raise LatentiaError(f"shares has the shape {table.shape}, and there are {len(documents)} texts.")
+        first = np.argsort(-table, axis=0, kind="stable")[:n_documents].T
+        words = self.top_words(n_words)
+        return [
+            str(namer(list(map(str, own)), [documents[row] for row in rows]))
+            for own, rows in zip(words, first, strict=True)
+        ]
 
     # --- tables -----------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._entries import is_missing
-from ..exceptions import LatentiaError
+from ..exceptions import LatentiaError, MissingExtraError
 
 __all__ = ["check_texts", "texts_of"]
 
@@ -18,6 +18,7 @@ _IDEOGRAPHS = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf
 _ABUGIDAS = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e80-\u0edf\u1000-\u109f\u1780-\u17d3\uaa60-\uaa7f"
 _RUNS = {"Chinese or Japanese": (re.compile(f"[{_IDEOGRAPHS}]+"), 3.0), "Thai, Lao, Burmese or Khmer": (
     re.compile(f"[{_ABUGIDAS}]+"), 10.0)}  # fmt: skip
+_UNSEGMENTED = re.compile(f"[{_IDEOGRAPHS}{_ABUGIDAS}]{{2,}}")
 _LETTERS = re.compile(rf"[^\W\d_{_ABUGIDAS}]|[{_ABUGIDAS}]")
 _MOSTLY = 0.3  # of the letters: a word of such a script has fewer than one of an alphabet
 _LOOKED_AT, _BEGINNING = 500, 2000  # texts, and characters of each
@@ -105,9 +106,28 @@ def refuse_unsegmented(texts: Sequence[str]) -> None:
         if runs.sum() > _MOSTLY * n_letters and runs.mean() > longest:
             raise LatentiaError(
                 f"The texts are mostly in a script without blanks between words ({script}), so that their words cannot be "
-                "told apart. Segment them first, for instance with jieba (Chinese), fugashi (Japanese) or pythainlp (Thai), "
-                "and give the words of each text separated by blanks; or use a vectorizer whose tokenizer does."
+                "told apart. Segment them first: vectorizer=WordVectorizer(LANGUAGE, segment=True) does, with "
+                "pip install 'latentia[text]'. Or give the words of each text separated by blanks."
             )
+
+
+def segmenter() -> Callable[[str], str]:
+    """A function that puts blanks between words of scripts that have none: those of the dictionaries of ICU.
+
+    Raises
+    ------
+    MissingExtraError
+        icu4py is not installed.
+    """
+    try:
+        from icu4py.breakers import WordBreaker
+    except ImportError:
+        raise MissingExtraError("icu4py", "text", "segment=True") from None
+
+    def blanks(run: re.Match[str]) -> str:
+        return f" {' '.join(map(str, WordBreaker(run[0], 'root')))} "
+
+    return lambda text: text if text.isascii() else _UNSEGMENTED.sub(blanks, text)
 
 
 def _first(documents: Any) -> Any:

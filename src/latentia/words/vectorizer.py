@@ -14,10 +14,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from .._parameters import Anything, Constraint, Integer, Names, OrNone, check_parameter
-from ..exceptions import LatentiaError
+from .._parameters import Anything, Constraint, Flag, Integer, Names, OrNone, check_parameter
+from ..exceptions import LatentiaError, MissingExtraError
 from .stop_words import language_code, stop_words
-from .texts import check_texts, refuse_unsegmented
+from .texts import check_texts, refuse_unsegmented, segmenter
 
 __all__ = ["UnsavedVectorizer", "WordVectorizer", "learn_words"]
 
@@ -85,6 +85,12 @@ class WordVectorizer(CountVectorizer):
         Least and largest number of neighbouring words that are counted as one.
     vocabulary : sequence of str or dict, optional
         Words to count, or a dict from words to columns. Nothing else is counted then, and nothing left out.
+    lemmas : bool, default=False
+        Whether forms of a word are counted as one, by the form that dictionaries have: "houses" is "house", "gegangen"
+        "gehen". It needs languages that the package simplemma knows, some fifty.
+    segment : bool, default=False
+        Whether to find the words of scripts without blanks: Chinese, Japanese, Thai, Lao, Burmese and Khmer, by the
+        dictionaries of ICU, in the package icu4py.
 
     Attributes
     ----------
@@ -115,6 +121,8 @@ class WordVectorizer(CountVectorizer):
         "max_features": OrNone(Integer(1)),
         "ngram_range": Anything(),
         "vocabulary": OrNone(Names()),
+        "lemmas": Flag(),
+        "segment": Flag(),
     }
     language: str | Sequence[str] | None
 
@@ -128,6 +136,8 @@ class WordVectorizer(CountVectorizer):
         max_features: int | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         vocabulary: Any = None,
+        lemmas: bool = False,
+        segment: bool = False,
     ) -> None:
         super().__init__(
             stop_words=stop_words,
@@ -138,6 +148,8 @@ class WordVectorizer(CountVectorizer):
             vocabulary=vocabulary,
         )
         self.language = language
+        self.lemmas = lemmas
+        self.segment = segment
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> sparse.csr_array:
         """Learn the words of texts and count them.
@@ -152,8 +164,7 @@ class WordVectorizer(CountVectorizer):
         csr_array of shape (n_documents, V)
         """
         self.check_parameters()
-        texts = check_texts(raw_documents)
-        refuse_unsegmented(texts)
+        texts = self._checked(raw_documents)
         least, most = self._frequencies(len(texts))
         counter = CountVectorizer(
             analyzer=self.build_analyzer(), min_df=least, max_df=most, max_features=self.max_features,
@@ -180,9 +191,14 @@ class WordVectorizer(CountVectorizer):
         -------
         csr_array of shape (n_documents, V)
         """
+        return super().transform(self._checked(raw_documents))
+
+    def _checked(self, raw_documents: Any) -> list[str]:
+        """The texts, whose words can be told apart."""
         texts = check_texts(raw_documents)
-        refuse_unsegmented(texts)
-        return super().transform(texts)
+        if not self.segment:
+            refuse_unsegmented(texts)
+        return texts
 
     def get_stop_words(self) -> frozenset[str] | None:
         """The words that are left out, as they are counted; None if all are left in."""
@@ -198,18 +214,23 @@ class WordVectorizer(CountVectorizer):
         turkish = "tr" in codes
         elided = "|".join(" ".join(_ELIDED.get(code, "") for code in codes).split())
         articles = re.compile(rf"\b(?:{elided})'(?=\w)") if elided else None
+        cut = segmenter() if self.segment else None
 
         def prepare(text: str) -> str:
             if turkish:
                 text = text.replace("\u0130", "i").replace("I", "\u0131")  # dotted and dotless
-            text = _plain(text)
+            text = _plain(text) if cut is None else cut(_plain(text))
             return articles.sub(" ", text) if articles else text
 
         return prepare
 
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """The function that cuts a prepared text into words."""
-        return _pattern().findall
+        words = _pattern().findall
+        if not self.lemmas:
+            return words
+        lemma = _lemma_of(tuple(self._codes()))
+        return lambda text: [lemma(word) for word in words(text)]
 
     def _codes(self) -> list[str]:
         """Codes of the languages."""
@@ -288,7 +309,7 @@ class _CountPart:
     def __call__(self, texts: Iterable[str]) -> WordsOfPart:
         found, analyze = list(texts), self._vectorizer.build_analyzer()
         if found:
-            refuse_unsegmented(check_texts(found))
+            self._vectorizer._checked(found)
         in_texts, times = Counter[str](), Counter[str]()
         for text in found:
             words = analyze(text)
@@ -321,6 +342,29 @@ class UnsavedVectorizer:
             f"The model was fitted on texts that a {self.name} counted, which is not saved with it. Give the counts, "
             "vectorizer.transform(texts), of that vectorizer, or set vectorizer_ of the model to it."
         )
+
+
+@cache
+def _lemma_of(codes: tuple[str, ...]) -> Callable[[str], str]:
+    """The function from a word of languages to the form that dictionaries have."""
+    try:
+        import simplemma
+    except ImportError:
+        raise MissingExtraError("simplemma", "text", "lemmas=True") from None
+
+    @cache
+    def lemma(word: str) -> str:
+        found = str(simplemma.lemmatize(word, lang=codes)).lower() if word.isalpha() else word
+        return found if len(_pattern().findall(found)) == 1 else word
+
+    try:
+        lemma("a")
+    except ValueError as error:
+        raise LatentiaError(
+            f"simplemma has no lemmas of these languages ({error}): count words as they are, lemmas=False.",
+            parameter="language", value=", ".join(codes),
+        ) from error  # fmt: skip
+    return lemma
 
 
 def _plain(text: str) -> str:

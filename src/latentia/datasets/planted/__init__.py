@@ -17,7 +17,7 @@ from .networks import (
 from .noisy_or import NoisyOrTruth, PlantedFindings, noisy_or_network, qmr_network
 from .sequences import PlantedChain, PlantedGaussianChain, gaussian_chain, hidden_markov_chain
 from .sources import PlantedSources, independent_sources
-from .topics import PlantedTopics, TopicModelTruth, topic_corpus, topic_model
+from .topics import PlantedEmbeddings, PlantedTopics, TopicModelTruth, embedded_corpus, topic_corpus, topic_model
 from .views import PlantedComponents, PlantedViews, contrastive_views, grid_edges, rich_components
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "PlantedChain",
     "PlantedCommunities",
     "PlantedComponents",
+    "PlantedEmbeddings",
     "PlantedFindings",
     "PlantedGaussianChain",
     "PlantedLabels",
@@ -46,6 +47,7 @@ __all__ = [
     "UncompressibleNetwork",
     "block_model",
     "contrastive_views",
+    "embedded_corpus",
     "gaussian_chain",
     "gaussian_mixture",
     "grid_edges",

@@ -20,9 +20,9 @@ from scipy import sparse
 
 from ...exceptions import LatentiaError
 from ...likelihood.sampling import WordSampler
-from ._draws import geometric_weights
+from ._draws import geometric_weights, separated_means
 
-__all__ = ["PlantedTopics", "TopicModelTruth", "topic_corpus", "topic_model"]
+__all__ = ["PlantedEmbeddings", "PlantedTopics", "TopicModelTruth", "embedded_corpus", "topic_corpus", "topic_model"]
 
 _BLOCK_ROWS = 4096
 
@@ -213,6 +213,85 @@ def topic_corpus(
     """
     truth = topic_model(random_state=random_state, **model)  # type: ignore[arg-type]
     return truth.sample(n_documents, length, random_state=random_state + 1)
+
+
+@dataclass(frozen=True)
+class PlantedEmbeddings:
+    """Documents of one topic each with embeddings, and what made them.
+
+    Attributes
+    ----------
+    counts : csr_array of shape (n_documents, n_words), int32
+    embeddings : ndarray of shape (n_documents, n_features)
+    labels : ndarray of int, shape (n_documents,)
+        Topic of each document.
+    topics : ndarray of shape (n_topics, n_words)
+        Word probabilities of the planted topics.
+    means : ndarray of shape (n_topics, n_features)
+        Mean embeddings of the topics.
+    """
+
+    counts: sparse.csr_array
+    embeddings: np.ndarray
+    labels: np.ndarray
+    topics: np.ndarray
+    means: np.ndarray
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """Names of the words, "w0", "w1", ..."""
+        return [f"w{i}" for i in range(self.topics.shape[1])]
+
+    @property
+    def texts(self) -> list[str]:
+        """The documents as texts, "w3 w3 w17 ...", by the number of the word."""
+        words = np.array(self.vocabulary, dtype=object)
+        rows = (self.counts[[i]] for i in range(self.counts.shape[0]))
+        return [" ".join(words[np.repeat(row.indices, row.data)]) for row in rows]
+
+
+def embedded_corpus(
+    n_documents: int = 2000,
+    n_topics: int = 8,
+    n_words: int = 400,
+    n_features: int = 48,
+    *,
+    separation: float = 6.0,
+    length: int = 20,
+    spread: float = 1.0,
+    random_state: int = 0,
+) -> PlantedEmbeddings:
+    """Plant topics of one topic a document whose embeddings are Gaussian about a mean for each topic.
+
+    As those of language models do, embeddings lie in a cone, far from zero in one direction, and spread more in some
+    directions than in others.
+
+    Parameters
+    ----------
+    n_documents, n_topics, n_words, n_features : int
+        n, K, V and D.
+    separation : float
+        Root mean square distance of two means, in root mean square deviations of an entry within topics.
+    length : int
+        Words of a document.
+    spread : float
+        Ratio of the largest to the smallest share of a topic.
+    random_state : int
+        The same ``random_state`` plants the same parameters for every ``n_documents``.
+
+    Returns
+    -------
+    PlantedEmbeddings
+    """
+    truth = topic_model(n_topics, n_words, spread=spread, proportions="single", random_state=random_state)
+    corpus = truth.sample(n_documents, length, random_state=random_state + 1)
+    rng = np.random.default_rng([random_state, 1])
+    deviations = np.exp(0.4 * rng.standard_normal(n_features))
+    deviations /= np.sqrt((deviations**2).mean())
+    means = separated_means(n_topics, n_features, separation, rng) + 1.5 * np.abs(rng.standard_normal(n_features))
+    labels = corpus.proportions.argmax(axis=1)
+    noise = np.random.default_rng([random_state, 2, n_documents]).standard_normal((n_documents, n_features))
+    return PlantedEmbeddings(corpus.counts, means[labels] + deviations * noise, labels, corpus.topics, means)
 
 
 def _dirichlet(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -1,0 +1,62 @@
+"""Do the words of documents tell the topics that their embeddings are in?
+
+Half of the documents teach word probabilities of the topics, by the topic that each document is most of; the others are given
+the topic under which their words are most likely (multinomial naive Bayes, all topics alike before a word is seen), and the
+other way round. Recall is the share of a topic's documents that come back. Words that have nothing to do with the topics have a
+mean recall of 1 / K, as they do where texts and embeddings are not in the same order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ..evidence import Check, above
+from ..metrics import word_probabilities
+from ..passes import RowGroups
+
+_PSEUDO = 20.0  # words of the corpus that each topic has besides its own
+_SURE = 3.0  # standard errors above chance
+
+
+def recall_of_words(counts: sparse.csr_array, labels: np.ndarray, k: int, dealt: RowGroups) -> np.ndarray:
+    """How often the words of a document of each topic name it, on other documents, shape (K,); NaN where there are none."""
+    first = np.isin(dealt.of(np.arange(len(labels))), dealt.splits[0][0])
+    told = np.zeros(len(labels), dtype=bool)
+    for learned in (first, ~first):
+        told[~learned] = _named(counts[learned], labels[learned], counts[~learned], k) == labels[~learned]
+    used = counts.sum(axis=1) > 0
+    sizes = np.bincount(labels[used], minlength=k)
+    found = np.bincount(labels[used], told[used], minlength=k)
+    return np.where(sizes > 0, found / np.maximum(sizes, 1), np.nan)
+
+
+def _named(known: sparse.csr_array, labels: np.ndarray, others: sparse.csr_array, k: int) -> np.ndarray:
+    """The topic under which the words of other documents are most likely."""
+    shares = (labels[:, None] == np.arange(k)).astype(np.float64)
+    n_words = shares.T @ known.sum(axis=1)
+    common = word_probabilities(known, np.ones((len(labels), 1)))
+    floor = 1e-3 / known.shape[1]
+    own = np.asarray(known.T @ shares).T
+    probabilities = (own + _PSEUDO * (common + floor)) / (n_words + _PSEUDO * (1 + 1e-3))[:, None]
+    return np.asarray((others @ np.log(probabilities).T).argmax(axis=1))
+
+
+def words_tell(recall: np.ndarray, labels: np.ndarray) -> list[Check]:
+    """One line, a veto: whether words name the topics more often than chance does."""
+    k, sizes = len(recall), np.maximum(np.bincount(labels, minlength=len(recall)), 1)
+    known = np.isfinite(recall)
+    if k < 2 or known.sum() < 2:
+        return []
+    share = (recall * sizes + 1) / (sizes + 2)
+    error = np.sqrt(np.sum((share * (1 - share) / sizes)[known])) / known.sum()
+    return [
+        Check(
+            "words tell the topics", "recall", float(recall[known].mean()), above(min(1 / k + _SURE * float(error), 1.0)),
+            "Share of a topic's documents whose words alone name the topic, learned on other documents: the mean over the "
+            f"topics, which is {1 / k:.2g} by chance.",
+            "not in the papers", "veto",
+            "The words have nothing to do with the topics: check that texts and embeddings are in the same order. If they are, "
+            "read documents of a topic and not its words.",
+        )
+    ]  # fmt: skip

@@ -111,7 +111,7 @@ class Case:
 
     def shared(self, **parameters: Any) -> Any:
         """The same, fitted once for all tests and copied for each, so that no test sees what another one does to it."""
-        key = (self.name, repr(sorted(parameters.items())))
+        key = (self.name, repr(self.estimator), repr(sorted(parameters.items())))
         if key not in _FITS:
             _FITS[key] = self.fit(**parameters)
         return deepcopy(_FITS[key])
@@ -181,6 +181,11 @@ def views():
 @cache
 def chain():
     return planted.hidden_markov_chain(12_000, n_states=3, n_symbols=10, persistence=0.6, random_state=11)
+
+
+@cache
+def counts():
+    return planted.count_chain(5000, 3, 8, persistence=0.7, random_state=11)
 
 
 @cache
@@ -481,6 +486,21 @@ CASES = [
         blocks=with_lengths,
         common_checks=False,
         why_not=SEQUENCES,
+    ),
+    Case(
+        SpectralHMM(3, kind="counts"),
+        data=lambda: {"X": counts().X},
+        other=lambda: {"X": counts().X[:2000, :7]},
+        hopeless=lambda: {"X": random().poisson(3.0, (500, 8))},
+        truth=lambda model: mean_distance(
+            model.means_ / counts().X.std(axis=0), counts().rates / counts().X.std(axis=0), "euclidean"
+        ),
+        uses=("predict", "predict_proba", "score", "filter"),
+        refined={"refine": "auto"},
+        blocks=with_lengths,
+        common_checks=False,
+        why_not=SEQUENCES,
+        missing=True,
     ),
     Case(
         TwoStateHMM(),

@@ -210,7 +210,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(case):
     bad = dict(case.other())
     name = next(iter(bad))
     broken = bad[name].astype(float) if hasattr(bad[name], "astype") else np.asarray(bad[name], dtype=float)
-    (broken.data if sparse.issparse(broken) else broken)[-1] = np.nan
+    (broken.data if sparse.issparse(broken) else broken)[-1] = np.inf if case.missing else np.nan
     for wrong in ({**bad, name: broken}, {**bad, name: broken[:0]}):
         with pytest.raises(LatentiaError):
             model.fit(**wrong)

@@ -15,7 +15,14 @@ from .networks import (
     uncompressible_network,
 )
 from .noisy_or import NoisyOrTruth, PlantedFindings, noisy_or_network, qmr_network
-from .sequences import PlantedChain, PlantedGaussianChain, gaussian_chain, hidden_markov_chain
+from .sequences import (
+    PlantedChain,
+    PlantedCountChain,
+    PlantedGaussianChain,
+    count_chain,
+    gaussian_chain,
+    hidden_markov_chain,
+)
 from .sources import PlantedSources, independent_sources
 from .topics import PlantedTopics, TopicModelTruth, topic_corpus, topic_model
 from .views import PlantedComponents, PlantedViews, contrastive_views, grid_edges, rich_components
@@ -30,6 +37,7 @@ __all__ = [
     "PlantedChain",
     "PlantedCommunities",
     "PlantedComponents",
+    "PlantedCountChain",
     "PlantedFindings",
     "PlantedGaussianChain",
     "PlantedLabels",
@@ -46,6 +54,7 @@ __all__ = [
     "UncompressibleNetwork",
     "block_model",
     "contrastive_views",
+    "count_chain",
     "gaussian_chain",
     "gaussian_mixture",
     "grid_edges",

@@ -2,10 +2,10 @@
 
     python benchmarks/hmm_counts.py [--quick] [--seeds 100-109]
 
-Planted chains of Poisson counts. *nats*: median log-likelihood less that of EM from the truth (of `SpectralHMM` and of hmmlearn's
-PoissonHMM, the better one). *found*: it is at most 1 nat below. hmmlearn: ``n_iter=300, tol=1e-3``, its random start; *best of
-5* by likelihood, with the seconds of all five. Nothing was set on these seeds; seeds 0 to 5 were looked at before. One process,
-one BLAS thread.
+Planted chains of Poisson counts. *nats*: median log-likelihood less that of EM from the truth (of `SpectralHMM` and of
+hmmlearn's PoissonHMM, the better one). *found*: it is at most 1 nat below. hmmlearn: ``n_iter=300, tol=1e-3``, its random
+start; *best of 5* by likelihood, with the seconds of all five. Nothing was set on these seeds; seeds 0 to 5 were looked at
+before. One process, one BLAS thread.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ from latentia.sequences._counts import CountChainUpdate
 from latentia.sequences.updates import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 
 KINDS = [
-    "symbols", "emissions", "vectors", "counts", "spherical", "tied", "gaussian", "bernoulli", "multinomial", "present", "drawn",
+    "symbols", "emissions", "vectors", "counts", "spherical", "tied", "gaussian", "bernoulli", "multinomial", "present",
+    "drawn",
 ]  # fmt: skip
 WEIGHTS = np.array([0.5, 0.3, 0.2])
 

@@ -65,7 +65,8 @@ def hmm(
     with in_words_of_options():
         data = read_sequences(
             source, column=column, columns=split_names(columns), sequence=sequence,
-            kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing, encoding=how.encoding, cache=how.cache,
+            kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing,
+            encoding=how.encoding, cache=how.cache,
         )  # fmt: skip
     _check_steps(data, two_state, covariance)
     described = _described(data)

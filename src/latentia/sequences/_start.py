@@ -19,8 +19,8 @@ def given_chain(init: Any, k: int, width: int, symbols: bool, deviations: np.nda
     Parameters
     ----------
     init : mapping, or object with attributes of the same names and an underscore
-        ``startprob``, ``transmat``, and ``emissionprob``, or ``means`` and, if wanted, ``variances``; of counts ``means`` or, as
-        hmmlearn has them, ``lambdas``.
+        ``startprob``, ``transmat``, and ``emissionprob``, or ``means`` and, if wanted, ``variances``; of counts ``means``
+        or, as hmmlearn has them, ``lambdas``.
     k, width : int
         States; symbols or features.
     symbols : bool

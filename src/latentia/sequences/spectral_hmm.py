@@ -1,10 +1,9 @@
 """Hidden Markov models by tensor decomposition.
 
 Model. A chain of K states starts in state i with probability pi_i and moves from i to j with probability T_ij. In
-state i it shows the symbol x with probability O_ix, a vector with mean O_i and independent Gaussian features, or counts that are
-Poisson with rates O_i.
-Given the state of step t + 1, the steps t, t + 1 and t + 2 are independent views, and the means of the middle one are
-the rows of O.
+state i it shows the symbol x with probability O_ix, a vector with mean O_i and independent Gaussian features, or
+independent Poisson counts with means O_i. Given the state of step t + 1, the steps t, t + 1 and t + 2 are independent
+views, and the means of the middle one are the rows of O.
 
 Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, section 7.3.3, Proposition
 7.6.
@@ -121,8 +120,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         one. EM (plain steps, until they have settled) learns matrices after the moments, which take features as independent.
     init : dict or fitted chain, optional
         Where EM starts, instead of the moments: ``startprob`` (K,), ``transmat`` (K, K) and ``emissionprob`` (K, S) or
-        ``means`` (K, D) and, of vectors, if wanted, ``variances`` (K, D); or a fitted model with these attributes. Probabilities of zero
-        stay zero, so that a chain can be made to go from left to right only. The evidence still needs the moments.
+        ``means`` (K, D) and, of vectors, if wanted, ``variances`` (K, D); or a fitted model with these attributes.
+        Probabilities of zero stay zero, so that a chain can be made to go from left to right only. The evidence still needs
+        the moments.
     n_splits : int, default=3
         Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They cost no pass over
         the data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -201,8 +201,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what
         they may have been.
 
-    11. Counts come with indicators, whether each is at most one of a few quantiles of its column, so that one column carries more
-        than two states. Clusters are those of the roots of counts. EM has 0.01 pseudo-steps with a count of one.
+    11. Counts come with indicators, whether each is at most one of a few quantiles of its column, so that one column carries
+        more than two states. Clusters are those of the roots of counts. EM has 0.01 pseudo-steps with a count of one.
 
     References
     ----------
@@ -409,7 +409,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         kind, e_step = moments.kind, over(part.rows, self.n_jobs, self.verbose)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
         won = race_updates(updates, e_step, self.refine, _FEW, most={"classes": _FEW})
-        n_passes = won.n_steps + (len(starts) > 1) + (isinstance(kind, Counts) and len(starts) > 1)  # roots of some rows
+        n_passes = (
+            won.n_steps + (len(starts) > 1) + (isinstance(kind, Counts) and len(starts) > 1)
+        )  # roots of some rows
         refined = _RefinedChain(kind.chain(won.reached.values), won.reached, won.name, n_passes)
         if isinstance(kind, Vectors) and kind.covariance != "diag":
             refined = _with_covariances(refined, starts, kind, moments.deviations, e_step, self.refine)

@@ -32,6 +32,7 @@ COMMANDS = [
     ["series_errors.py"],
     ["hmm_ten_seeds.py"],
     ["hmm_counts.py"],
+    ["contrastive_background.py"],
     ["hmm_words.py"],
     ["hmm_words.py", "--open"],
     ["hmm_bad_optima.py"],

@@ -18,6 +18,7 @@ from scipy.spatial.distance import cdist
 
 from latentia.communities import MixedMembershipBlockModel
 from latentia.contrastive import (
+    BackgroundPCA,
     ContrastiveComponents,
     ContrastiveGaussianMixture,
     ContrastiveIsing,
@@ -186,6 +187,11 @@ def chain():
 @cache
 def counts():
     return planted.count_chain(5000, 3, 8, persistence=0.7, random_state=11)
+
+
+@cache
+def cases():
+    return planted.cases_and_controls(1500, 1200, 20, 2, variance=10, random_state=11)
 
 
 @cache
@@ -606,6 +612,19 @@ CASES = [
         truth=lambda model: float(np.abs(model.couplings_ - contrast("ising", 20_000, 9).truth).mean()),
         uses=(),
         **TWO_VIEWS,
+    ),
+    Case(
+        BackgroundPCA(2),
+        data=lambda: {"X": cases().X, "background": cases().background},
+        other=lambda: {"X": cases().X[:500, :12], "background": cases().background[:600, :12]},
+        hopeless=lambda: {"X": random().standard_normal((200, 20)), "background": random().standard_normal((300, 20))},
+        truth=lambda model: float(
+            np.sqrt(np.clip(1 - np.abs(model.components_ @ cases().directions.T).max(axis=1) ** 2, 0, None)).mean()
+        ),
+        uses=("transform",),
+        blocks=lambda data: {name: Blocks.from_array(table) for name, table in data.items()},
+        common_checks=False,
+        why_not="fitted on two tables",
     ),
     Case(
         RichComponents(),

@@ -330,7 +330,7 @@ def test_files_give_the_same_as_arrays(case, tmp_path):
     assert len(blocks) == 1
     write_cache(tmp_path / "data", iter([tables]))
     name = next(iter(case.blocks(case.data())))
-    other = case.new().fit(**{name: Blocks.from_files(tmp_path / "data")})
+    other = case.new().fit(**{**case.blocks(case.data()), name: Blocks.from_files(tmp_path / "data")})
     same_numbers(case.shared(), other)
 
 
@@ -374,9 +374,10 @@ class CountedBlocks(Blocks):
 @every
 @pytest.mark.parametrize("refined", [False, True], ids=["theorem", "refined"])
 def test_passes_are_counted(case, refined):
-    name, blocks = next(iter(case.blocks(case.data()).items()))
+    data = case.blocks(case.data())
+    name, blocks = next(iter(data.items()))
     counted = CountedBlocks(blocks)
-    model = case.new(n_splits=0, **(case.refined if refined else case.plain)).fit(**{name: counted})
+    model = case.new(n_splits=0, **(case.refined if refined else case.plain)).fit(**{**data, name: counted})
     looks = 0 if blocks.lengths is None else 1  # at some sequences, for copies
     assert max(counted.reads) <= model.n_passes_ + looks
 

@@ -25,7 +25,15 @@ from .sequences import (
 )
 from .sources import PlantedSources, independent_sources
 from .topics import PlantedTopics, TopicModelTruth, topic_corpus, topic_model
-from .views import PlantedComponents, PlantedViews, contrastive_views, grid_edges, rich_components
+from .views import (
+    PlantedComponents,
+    PlantedContrast,
+    PlantedViews,
+    cases_and_controls,
+    contrastive_views,
+    grid_edges,
+    rich_components,
+)
 
 __all__ = [
     "LabelModelTruth",
@@ -37,6 +45,7 @@ __all__ = [
     "PlantedChain",
     "PlantedCommunities",
     "PlantedComponents",
+    "PlantedContrast",
     "PlantedCountChain",
     "PlantedFindings",
     "PlantedGaussianChain",
@@ -53,6 +62,7 @@ __all__ = [
     "TopicTerms",
     "UncompressibleNetwork",
     "block_model",
+    "cases_and_controls",
     "contrastive_views",
     "count_chain",
     "gaussian_chain",

@@ -31,6 +31,8 @@ COMMANDS = [
     ["mixtures_small_classes.py"],
     ["series_errors.py"],
     ["hmm_ten_seeds.py"],
+    ["hmm_counts.py"],
+    ["contrastive_background.py"],
     ["hmm_words.py"],
     ["hmm_words.py", "--open"],
     ["hmm_bad_optima.py"],

@@ -18,6 +18,7 @@ from scipy.spatial.distance import cdist
 
 from latentia.communities import MixedMembershipBlockModel
 from latentia.contrastive import (
+    BackgroundPCA,
     ContrastiveComponents,
     ContrastiveGaussianMixture,
     ContrastiveIsing,
@@ -111,7 +112,7 @@ class Case:
 
     def shared(self, **parameters: Any) -> Any:
         """The same, fitted once for all tests and copied for each, so that no test sees what another one does to it."""
-        key = (self.name, repr(sorted(parameters.items())))
+        key = (self.name, repr(self.estimator), repr(sorted(parameters.items())))
         if key not in _FITS:
             _FITS[key] = self.fit(**parameters)
         return deepcopy(_FITS[key])
@@ -193,6 +194,16 @@ def views():
 @cache
 def chain():
     return planted.hidden_markov_chain(12_000, n_states=3, n_symbols=10, persistence=0.6, random_state=11)
+
+
+@cache
+def counts():
+    return planted.count_chain(5000, 3, 8, persistence=0.7, random_state=11)
+
+
+@cache
+def cases():
+    return planted.cases_and_controls(1500, 1200, 20, 2, variance=10, random_state=11)
 
 
 @cache
@@ -507,6 +518,21 @@ CASES = [
         why_not=SEQUENCES,
     ),
     Case(
+        SpectralHMM(3, kind="counts"),
+        data=lambda: {"X": counts().X},
+        other=lambda: {"X": counts().X[:2000, :7]},
+        hopeless=lambda: {"X": random().poisson(3.0, (500, 8))},
+        truth=lambda model: mean_distance(
+            model.means_ / counts().X.std(axis=0), counts().rates / counts().X.std(axis=0), "euclidean"
+        ),
+        uses=("predict", "predict_proba", "score", "filter"),
+        refined={"refine": "auto"},
+        blocks=with_lengths,
+        common_checks=False,
+        why_not=SEQUENCES,
+        missing=True,
+    ),
+    Case(
         TwoStateHMM(),
         data=lambda: {"X": two_states().symbols},
         other=lambda: {"X": two_states().symbols % 100},
@@ -610,6 +636,19 @@ CASES = [
         truth=lambda model: float(np.abs(model.couplings_ - contrast("ising", 20_000, 9).truth).mean()),
         uses=(),
         **TWO_VIEWS,
+    ),
+    Case(
+        BackgroundPCA(2),
+        data=lambda: {"X": cases().X, "background": cases().background},
+        other=lambda: {"X": cases().X[:500, :12], "background": cases().background[:600, :12]},
+        hopeless=lambda: {"X": random().standard_normal((200, 20)), "background": random().standard_normal((300, 20))},
+        truth=lambda model: float(
+            np.sqrt(np.clip(1 - np.abs(model.components_ @ cases().directions.T).max(axis=1) ** 2, 0, None)).mean()
+        ),
+        uses=("transform",),
+        blocks=lambda data: {name: Blocks.from_array(table) for name, table in data.items()},
+        common_checks=False,
+        why_not="fitted on two tables",
     ),
     Case(
         RichComponents(),

@@ -13,6 +13,7 @@ from scipy import sparse
 from latentia import LatentiaError, LatentiaWarning
 from latentia.communities import MixedMembershipBlockModel
 from latentia.contrastive import (
+    BackgroundPCA,
     ContrastiveComponents,
     ContrastiveGaussianMixture,
     ContrastiveIsing,
@@ -102,6 +103,8 @@ def worlds():
     labels = planted.labelled_corpus(300, n_topics=2, n_words=100, n_labels=10, features=15, random_state=1)
     chain = planted.hidden_markov_chain(1500, n_states=2, n_symbols=6, random_state=1).symbols
     vectors = planted.gaussian_mixture(600, n_components=2, n_features=3, separation=6, random_state=1).X
+    contrast = planted.cases_and_controls(300, 300, 5, random_state=1)
+    counts = planted.count_chain(600, 2, 2, random_state=1).X
     clusters = planted.gaussian_mixture(300, n_components=3, n_features=5, separation=6, random_state=1).X
     two = planted.two_state_chain(1500, n_symbols=20, random_state=1).symbols
     binary = planted.product_mixture(500, n_components=2, n_features=12, contrast=0.6, random_state=1).X
@@ -146,6 +149,7 @@ def worlds():
         World(MultiViewMixture(2, distribution="gaussian"), {"X": binary, "views": views}, steps, ("predict_proba",)),
         World(SpectralHMM(2), {"X": chain}, (*steps, "decode"), ("predict_proba",)),
         World(SpectralHMM(2), {"X": vectors}, (*steps, "decode"), ("predict_proba",)),
+        World(SpectralHMM(2, kind="counts"), {"X": counts}, (*steps, "decode"), ("predict_proba",)),
         World(TwoStateHMM(), {"X": two}, (*steps, "decode"), ("predict_proba",)),
         World(NoisyOr(2), {"X": findings}, ("transform", "predict_proba", "score")),
         World(ProbabilityMatrix(2), {"C": pairs}, ("score",)),
@@ -160,6 +164,7 @@ def worlds():
         ),
         World(ContrastiveComponents(), both["regression"], ("transform",)),
         World(ContrastivePCA(2), both["pca"], ("transform",)),
+        World(BackgroundPCA(1), {"X": contrast.X, "background": contrast.background}, ("transform",)),
         World(ContrastiveRegression(), {**both["regression"], "y": shared["regression"].y}, ("predict",)),
         World(
             ContrastiveLogisticRegression(),

@@ -15,10 +15,12 @@ from latentia.likelihood.products import ProductMixtureUpdate
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate
 from latentia.multilabel._likelihood import LabelledMixtureUpdate, Pseudo
 from latentia.passes import Blocks, accumulate
+from latentia.sequences._counts import CountChainUpdate
 from latentia.sequences.updates import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 
 KINDS = [
-    "symbols", "emissions", "vectors", "spherical", "tied", "gaussian", "bernoulli", "multinomial", "present", "drawn",
+    "symbols", "emissions", "vectors", "counts", "spherical", "tied", "gaussian", "bernoulli", "multinomial", "present",
+    "drawn",
 ]  # fmt: skip
 WEIGHTS = np.array([0.5, 0.3, 0.2])
 
@@ -107,7 +109,7 @@ def naive_gaussian():
 
 def planted(kind: str, seed: int = 0, n: int = 300, prior: float = 0.0) -> Problem:
     rng = np.random.default_rng(seed)
-    if kind in ("symbols", "emissions", "vectors"):
+    if kind in ("symbols", "emissions", "vectors", "counts"):
         return planted_chain(kind, rng, n, prior)
     component, weights = rng.choice(3, n, p=WEIGHTS), np.full(3, 1 / 3)
     if kind in ("spherical", "tied", "gaussian"):
@@ -147,6 +149,9 @@ def planted_chain(kind: str, rng: np.random.Generator, n: int, prior: float) -> 
         x = means[states] + rng.normal(size=(n, 2))
         start = means + rng.normal(scale=0.5, size=(3, 2))
         return Problem((x,), lengths, GaussianChainUpdate(begin, moves, start, np.full((3, 2), 2.0), prior=prior))
+    if kind == "counts":
+        rates = rng.uniform(0.5, 6, size=(3, 2))
+        return Problem((rng.poisson(rates[states]),), lengths, CountChainUpdate(begin, moves, 0.7 * rates + 0.6, prior))
     emissions = rng.dirichlet(np.full(6, 0.5), 3)
     symbols = np.array([rng.choice(6, p=emissions[state]) for state in states])[:, None]
     make = SymbolChainUpdate if kind == "symbols" else EmissionUpdate

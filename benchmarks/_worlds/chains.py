@@ -1,4 +1,4 @@
-"""Sequences of symbols or vectors, for `SpectralHMM`.
+"""Sequences of symbols, vectors or counts, for `SpectralHMM`.
 
 The true error of a state is the l1 distance of its symbols, or the l2 distance of its mean in standard deviations of the
 features, to those of the nearest true state.
@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
+from scipy.stats import poisson
 
 from latentia.sequences import SpectralHMM
 
@@ -41,6 +42,18 @@ def of_vectors(rng: Rng, draw: Draw, n: int, k: int, means: np.ndarray | None) -
         lambda refine: SpectralHMM(k, refine=refine),
         lambda model: model.fit(X, lengths),
         None if means is None else lambda model: cdist(model.means_ / sd, means / sd),
+        lambda model: (model.score(new, cut) / len(new), trivial),
+    )
+
+
+def of_counts(rng: Rng, draw: Draw, n: int, k: int, rates: np.ndarray | None) -> Case:
+    (X, lengths), (new, cut) = draw(rng, n), draw(rng, 2000)
+    sd, mean = X.std(axis=0), X.mean(axis=0)
+    trivial = float(poisson.logpmf(new, np.maximum(mean, 1e-8)).sum(axis=1).mean())
+    return Case(
+        lambda refine: SpectralHMM(k, kind="counts", refine=refine),
+        lambda model: model.fit(X, lengths),
+        None if rates is None else lambda model: cdist(model.means_ / sd, rates / sd),
         lambda model: (model.score(new, cut) / len(new), trivial),
     )
 
@@ -128,6 +141,57 @@ def vectors(
         return np.tile(X, (times, 1)), np.tile(lengths, times)
 
     return of_vectors(rng, draw, n, k if asked is None else asked, means)
+
+
+def counts(
+    rng: Rng,
+    n: int = 5000,
+    k: int = 3,
+    d: int = 1,
+    rate: float = 5.0,
+    stay: float = 0.7,
+    *,
+    apart: float = 2.0,
+    length: int | None = None,
+    asked: int | None = None,
+    drawn: Callable[[Rng, np.ndarray], np.ndarray] | None = None,
+    times: int = 1,
+) -> Case:
+    """A chain of Poisson counts, or of what ``drawn`` makes of rates, whose roots are at least ``apart`` / 2 apart."""
+    transmat = moves(rng, k, stay)
+    rates = rate * np.exp(rng.standard_normal((k, d)))
+    while 2 * pdist(np.sqrt(rates)).min() < apart:
+        rates = rate * np.exp(rng.standard_normal((k, d)))
+    drawn = drawn or (lambda rng, means: rng.poisson(means))
+
+    def draw(rng: Rng, n: int) -> Sequences:
+        lengths = lengths_of(n // times, length)
+        X = drawn(rng, rates[walks(rng, lengths, transmat)])
+        return np.tile(X, (times, 1)), np.tile(lengths, times)
+
+    return of_counts(rng, draw, n, k if asked is None else asked, rates)
+
+
+def spread_wider(shape: float) -> Callable[[Rng, np.ndarray], np.ndarray]:
+    """Negative binomial counts: the rate of each step and column is gamma with this shape."""
+    return lambda rng, means: rng.poisson(means * rng.gamma(shape, 1 / shape, means.shape))
+
+
+def exposed(rng: Rng, means: np.ndarray) -> np.ndarray:
+    """The rates of all columns rise and fall together, slowly."""
+    level = remembering(rng, len(means), 1, 0.98)
+    return rng.poisson(means * np.exp(0.4 * level / level.std()))
+
+
+def zeros(rng: Rng, means: np.ndarray) -> np.ndarray:
+    """A fifth of the counts is not taken: it is zero."""
+    return rng.poisson(means) * (rng.random(means.shape) < 0.8)
+
+
+def slow_rates(rng: Rng, n: int, d: int) -> Sequences:
+    """Rates that wander, without states."""
+    level = remembering(rng, n, d, 0.95)
+    return rng.poisson(5 * np.exp(0.5 * level / level.std())), np.array([n])
 
 
 # --- what is wrong with them --------------------------------------------------------------------------------------
@@ -283,6 +347,11 @@ WORLDS = worlds(
         "vectors, few steps": lambda rng: vectors(rng, 500, 3, 4),
         "vectors, persistent": lambda rng: vectors(rng, 6000, stay=0.95),
         "vectors, hardly enough": lambda rng: vectors(rng, 2000, 4, 5, 1.5),
+        "counts, one column": lambda rng: counts(rng),
+        "counts, two states, few steps": lambda rng: counts(rng, 600, 2),
+        "counts, columns": lambda rng: counts(rng, 5000, 4, 5),
+        "counts, rare": lambda rng: counts(rng, 8000, 3, 10, 0.3, apart=1.0),
+        "counts, many sequences": lambda rng: counts(rng, 6000, 3, 2, length=40),
     },
     wrong={
         "symbols said again": lambda rng: symbols(rng, after=repeats(0.3)),
@@ -307,6 +376,13 @@ WORLDS = worlds(
         "vectors, K half": lambda rng: vectors(rng, 8000, 6, 8, asked=3),
         "vectors, K twice": lambda rng: vectors(rng, 6000, 3, 8, asked=6),
         "vectors, each state once": once_each,
+        "counts, wider than Poisson": lambda rng: counts(rng, 6000, 3, 3, drawn=spread_wider(2.0)),
+        "counts, one column, wider than Poisson": lambda rng: counts(rng, 6000, 2, 1, drawn=spread_wider(3.0)),
+        "counts, a common level": lambda rng: counts(rng, 6000, 3, 4, drawn=exposed),
+        "counts, zeros too many": lambda rng: counts(rng, 6000, 3, 3, drawn=zeros),
+        "counts, K half": lambda rng: counts(rng, 6000, 4, 4, asked=2),
+        "counts, K twice": lambda rng: counts(rng, 6000, 3, 4, asked=6),
+        "counts, copied sequences": lambda rng: counts(rng, 6000, 3, 3, length=60, times=10),
         "vectors, copied sequences": lambda rng: vectors(rng, 6000, sep=2.5, length=60, times=10),
     },
     empty={
@@ -316,6 +392,14 @@ WORLDS = worlds(
         "independent vectors": lambda rng: of_vectors(
             rng, lambda r, n: (r.standard_normal((n, 5)), np.array([n])), 5000, 3, None
         ),
+        "independent counts": lambda rng: of_counts(
+            rng, lambda r, n: (r.poisson(4.0, (n, 3)), np.array([n])), 5000, 3, None
+        ),
+        "independent counts, wider than Poisson": lambda rng: of_counts(
+            rng, lambda r, n: (r.negative_binomial(2, 0.3, (n, 1)), np.array([n])), 5000, 2, None
+        ),
+        "counts, a rate that wanders": lambda rng: of_counts(rng, lambda r, n: slow_rates(r, n, 1), 5000, 3, None),
+        "counts, rates that wander": lambda rng: of_counts(rng, lambda r, n: slow_rates(r, n, 4), 5000, 3, None),
         "one state, noise with memory": lambda rng: of_vectors(rng, moving_line, 5000, 3, None),
         "one state, symbols said again": lambda rng: of_symbols(
             rng, lambda r, n: (repeats(0.3)(r, r.choice(10, n)), np.array([n])), 8000, 3, 10, None

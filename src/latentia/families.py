@@ -111,8 +111,8 @@ FAMILIES = (
         "Learn what one table has and another one of the same rows has not, and write tables, a model and a report.",
         (
             "ContrastivePCA", "ContrastiveComponents", "ContrastiveRegression", "ContrastiveLogisticRegression",
-            "ContrastiveGaussianMixture", "ContrastiveIsing", "RichComponents",
-        ), "contrast", "scores.csv", plain=("RichComponents",),
+            "ContrastiveGaussianMixture", "ContrastiveIsing", "RichComponents", "BackgroundPCA",
+        ), "contrast", "scores.csv", plain=("RichComponents", "BackgroundPCA"),
     ),
 )  # fmt: skip
 """In the order of the list of commands."""

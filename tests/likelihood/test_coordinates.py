@@ -39,7 +39,7 @@ def test_slopes_are_gradients(problem):
     check_slopes(problem)
 
 
-@pytest.mark.parametrize("kind", ["symbols", "emissions", "vectors", "multinomial", "present", "drawn"])
+@pytest.mark.parametrize("kind", ["symbols", "emissions", "vectors", "counts", "multinomial", "present", "drawn"])
 def test_slopes_are_gradients_with_priors(problem_of, kind):
     check_slopes(problem_of(kind, prior=0.7))
 

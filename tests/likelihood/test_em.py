@@ -72,7 +72,7 @@ def test_em_never_lowers_the_likelihood(problem):
     assert history[-1] > history[0] + 10
 
 
-@pytest.mark.parametrize("kind", ["symbols", "emissions", "multinomial", "present", "drawn"])
+@pytest.mark.parametrize("kind", ["symbols", "emissions", "counts", "multinomial", "present", "drawn"])
 def test_em_never_lowers_the_penalised_likelihood(problem_of, kind):
     problem, history = problem_of(kind, prior=0.7), []
     update = problem.update
@@ -137,6 +137,7 @@ def test_auto_ends_where_two_thousand_plain_steps_do(make, seed):
         "symbols",
         "emissions",
         "vectors",
+        "counts",
         "spherical",
         "tied",
         "gaussian",
@@ -223,7 +224,7 @@ def test_a_component_without_rows_keeps_its_values(problem_of, kind, steps):
         np.testing.assert_allclose(found.values[1][2], update.values[1][2], rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["symbols", "vectors"])
+@pytest.mark.parametrize("kind", ["symbols", "vectors", "counts"])
 def test_a_state_without_steps_keeps_its_values(problem_of, kind):
     problem = problem_of(kind, prior=0.5)
     _, transmat, *others = problem.update.values

@@ -19,7 +19,7 @@ from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Out, Qui
 from ._tables import missing_help
 
 _DENOISING = "dictionary", "network"
-_NOT_APPLIED = ("RichComponents",)
+_NOT_APPLIED = ("RichComponents", "BackgroundPCA")
 
 
 def apply(

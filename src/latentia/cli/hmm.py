@@ -41,7 +41,7 @@ def hmm(
     column: Annotated[str | None, typer.Option(help="Column of symbols of a table.")] = None,
     columns: Columns = None,
     sequence: Annotated[str | None, typer.Option(help="Column of a table whose changes start a new sequence.")] = None,
-    kind: Annotated[str, typer.Option(help="auto, symbols or vectors: what the steps are.")] = "auto",
+    kind: Annotated[str, typer.Option(help="auto, symbols, vectors or counts: what the steps are.")] = "auto",
     min_count: Annotated[int, typer.Option(help="Rarer symbols become one symbol, <rare>.", min=1)] = 1,
     lower: Annotated[bool, typer.Option("--lower", help="Put symbols into lower case.")] = False,
     covariance: Annotated[str, typer.Option(help=_COVARIANCE)] = "diag",
@@ -53,7 +53,7 @@ def hmm(
 ) -> dict[str, Any]:
     """Learn a hidden Markov model of sequences and write tables, a model and a report."""
     sizes = parse_sizes(k or ("2" if two_state else "4"), "states")
-    check_choice("--kind", kind, ("auto", "symbols", "vectors"))
+    check_choice("--kind", kind, ("auto", "symbols", "vectors", "counts"))
     check_choice("--covariance", covariance, ("diag", "full", "tied"))
     if two_state and sizes != [2]:
         raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
@@ -64,17 +64,20 @@ def hmm(
     how = run.reading(missing, ("keep",))
     with in_words_of_options():
         data = read_sequences(
-            source, column=column, columns=split_names(columns), sequence=sequence, kind=kind, min_count=min_count, lower=lower,
-            missing=how.missing, encoding=how.encoding, cache=how.cache,
+            source, column=column, columns=split_names(columns), sequence=sequence,
+            kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing,
+            encoding=how.encoding, cache=how.cache,
         )  # fmt: skip
     _check_steps(data, two_state, covariance)
     described = _described(data)
     say(run.console, described)
-    most = len(np.unique(data.steps[data.there])) if data.symbols else data.steps.shape[1] + 1
+    few = data.symbols or kind == "counts"
+    most = len(np.unique(data.steps[data.there])) if few else data.steps.shape[1] + 1
     sizes = possible_sizes(sizes, most, described, "states", run.console)
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     if not two_state:
         options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
+        options["kind"] = "symbols" if data.symbols else "counts" if kind == "counts" else "vectors"
     criteria: dict[str, float] = {}
 
     def told(model: Any, comparison: Rows | None) -> Summary:
@@ -135,8 +138,7 @@ def _entropy(data: Sequences) -> float:
 def _fit(size: int | None, two_state: bool, data: Sequences, options: dict[str, Any]) -> Any:
     if two_state:
         return TwoStateHMM(**options).fit(data.given, data.lengths)
-    kind: Any = "symbols" if data.symbols else "vectors"
-    return SpectralHMM(size, kind=kind, **options).fit(data.given, data.lengths)  # type: ignore[arg-type]
+    return SpectralHMM(size, **options).fit(data.given, data.lengths)  # type: ignore[arg-type]
 
 
 def _start(path: Path | None, data: Sequences, sizes: Sequence[int]) -> dict[str, Any] | None:

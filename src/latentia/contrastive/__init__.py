@@ -1,5 +1,6 @@
 """Rich component analysis: models of one component of several views, without models of the others."""
 
+from .background import BackgroundPCA
 from .components import ContrastiveComponents
 from .ising import ContrastiveIsing
 from .logistic import ContrastiveLogisticRegression
@@ -9,6 +10,7 @@ from .regression import ContrastiveRegression
 from .rich import RichComponents
 
 __all__ = [
+    "BackgroundPCA",
     "ContrastiveComponents",
     "ContrastiveGaussianMixture",
     "ContrastiveIsing",

@@ -1,7 +1,7 @@
 """Likelihoods: the one driver of EM, updates of a pass that several models share, and samplers."""
 
 from .admixture import fold_in, token_probabilities
-from .coordinates import Chances, Distributions, Expected, Gaussians, Values
+from .coordinates import Chances, Distributions, Expected, Gaussians, Rates, Values
 from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
 from .gaussian import gaussian_log_density
@@ -28,6 +28,7 @@ __all__ = [
     "LeaveOneOutUpdate",
     "MultinomialMixtureUpdate",
     "Race",
+    "Rates",
     "Refine",
     "Refined",
     "Refinement",

@@ -7,6 +7,7 @@ without constraints, which by Fisher's identity is that of the expected complete
 
     probabilities p from counts n, in log p:        n - (sum n) p
     chance q, s of t trials, in log q / (1 - q):    s - t q
+    rate r, s counted in mass m, in log r:          s - m r
     mean mu and log-variance of mass m:             m (mu' - mu) / v,      m (v' + (mu' - mu)^2 - v) / (2 v),
 
 mu' being EM's new mean and v' the mean square about it; `curvature` is the diagonal of the complete-data information in the
@@ -21,7 +22,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-__all__ = ["Chances", "Distributions", "Expected", "Gaussians", "Values"]
+__all__ = ["Chances", "Distributions", "Expected", "Gaussians", "Rates", "Values"]
 
 Values: TypeAlias = tuple[np.ndarray, ...]
 """The arrays of a model's parameters, in an order of its own."""
@@ -204,6 +205,61 @@ class Chances:
 
     def _inside(self, value: np.ndarray) -> np.ndarray:
         return np.clip(value, self._low, self._high)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Means of Poisson distributions.
+
+    Attributes
+    ----------
+    value : ndarray of shape (K, d)
+    counts : ndarray of shape (K, d)
+        Expected sums, without the prior.
+    mass : ndarray of shape (K,)
+        Expected rows of each component.
+    prior : float
+        Pseudo-rows, with a count of one in each.
+    """
+
+    value: np.ndarray
+    counts: np.ndarray
+    mass: np.ndarray
+    prior: float = 0.0
+
+    @property
+    def values(self) -> Values:
+        return (self.value,)
+
+    def estimate(self) -> Values:
+        counts, mass = self._smoothed
+        used = mass > _NOTHING
+        return (np.where(used, counts / np.where(used, mass, 1.0), self.value),)
+
+    def coordinates(self, *values: np.ndarray) -> np.ndarray:
+        (value,) = values or self.values
+        return np.log(np.maximum(value, _TINY)).ravel()
+
+    def slope(self) -> np.ndarray:
+        counts, mass = self._smoothed
+        return np.where(mass > _NOTHING, counts - mass * self.value, 0.0).ravel()
+
+    def curvature(self) -> np.ndarray:
+        return (self._smoothed[1] * self.value + _STEADY).ravel()
+
+    def at(self, coordinates: np.ndarray) -> Values:
+        return (np.exp(np.clip(coordinates, -700, 700)).reshape(self.value.shape),)
+
+    def reach(self, step: np.ndarray) -> float:
+        return float(np.abs(step).max())
+
+    def log_prior(self) -> float:
+        return float(self.prior * (np.log(np.maximum(self.value, _TINY)) - self.value).sum())
+
+    @property
+    def _smoothed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Counts, and rows as a column, with the prior."""
+        return self.counts + self.prior, self.mass[:, None] + self.prior
 
 
 @dataclass(frozen=True)

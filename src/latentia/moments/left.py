@@ -102,8 +102,9 @@ def left_within_views(
     Parameters
     ----------
     coordinates : Coordinates of each of the views
-    variances : ndarrays of shape (D_a,)
-        Of the features in the data: what the components do not have of them is noise of the feature's own.
+    variances : ndarrays of shape (D_a,) or (D_a, D_a)
+        Of the features in the data: what the components do not have of them is noise of the feature's own. Or covariances given
+        the component, on average.
     means : ndarrays of shape (K, D_a)
         In the units of the data.
     views : sequence of int
@@ -113,8 +114,13 @@ def left_within_views(
         basis, spread = coordinates[a].basis, means[a] - weights @ means[a]
         own = weights @ spread**2
         projected, size = spread @ basis, basis.shape[1]
-        said.append((projected.T * weights) @ projected - (basis.T * own) @ basis)
-        left.append(_covariance(m, view, view)[:size, :size] - said[a] - (basis.T * variances[a]) @ basis)
+        if variances[a].ndim == 1:
+            said.append((projected.T * weights) @ projected - (basis.T * own) @ basis)
+            noise = (basis.T * variances[a]) @ basis
+        else:
+            said.append((projected.T * weights) @ projected)
+            noise = basis.T @ variances[a] @ basis
+        left.append(_covariance(m, view, view)[:size, :size] - said[a] - noise)
     return Left.of(left, _differences(halves, [(view, view) for view in views]), said)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..contrastive import (
+    BackgroundPCA,
     ContrastiveComponents,
     ContrastiveGaussianMixture,
     ContrastiveIsing,
@@ -103,7 +104,7 @@ def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]
         return None, ["s1: what U has and V has not", "s2: what both share", "s3: what V has and U has not"]
     if isinstance(model, ContrastiveGaussianMixture):
         return model.means_, []
-    return (model.components_, []) if isinstance(model, ApproximateNMF | ContrastivePCA) else (None, [])
+    return (model.components_, []) if isinstance(model, ApproximateNMF | BackgroundPCA | ContrastivePCA) else (None, [])
 
 
 def _table(

@@ -197,7 +197,7 @@ def _graph(model: Any, A: Any = None, y: Any = None, **options: Any) -> Summary:
     return summarize_communities(model, graph, **options)
 
 
-def _any(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
+def _any(model: Any, X: Any = None, y: Any = None, background: Any = None, **options: Any) -> Summary:
     """What is said of models that have no page of their own: no rows are shown."""
     return summarize_any(model, **_names(model, X) | options)
 

@@ -11,12 +11,13 @@ from scipy.spatial.distance import cdist
 from .. import _fields as of
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
 from ..exceptions import LatentiaError
-from ..likelihood import gaussian_log_density, one_gaussian
+from ..likelihood import Values, gaussian_log_density, one_gaussian
 from ..metrics import nearest_distances, nearest_others
 from ..moments import ColumnMoments, CommonFrame, ViewSums
 from ..passes import Block, Blocks
 from ..simplex import distributions
 from ._chain import Chain, symbol_distances
+from ._clusters import chain_of_clusters
 from ._lags import one_hot_blocks
 from ._steps import encoded, encoded_blocks, kept, present, spread, vectors
 from .updates import (
@@ -33,7 +34,7 @@ Covariance: TypeAlias = Literal["diag", "full", "tied"]
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
 _FLOOR = 0.02  # least variance of a feature in a state that moments may give, as a share of the feature's
 _LEAST = 1e-4  # that EM may reach: states can be far narrower than they are apart
-_PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
+PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
 
 
 class Scaling(NamedTuple):
@@ -88,12 +89,21 @@ class Emissions(Protocol):
 
     def scaling(self, columns: ColumnMoments) -> Scaling: ...
 
+    def shown(self, emissions: np.ndarray) -> np.ndarray:
+        """Means of the columns of `table` in states with these emissions."""
+
+    def noise(self, chain: Chain, deviations: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
+        """What columns of `table` have on their own: their variances, or covariances given the state; None: not known."""
+
+    def chain(self, values: Values) -> Chain:
+        """That of the values of an update."""
+
     def recovered(
         self, frame: CommonFrame, m: ViewSums, v: np.ndarray, marginal: np.ndarray, deviations: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """What the states show, and the variances of vectors, from the middle view."""
 
-    def update(self, chain: Chain, deviations: np.ndarray) -> SymbolChainUpdate | GaussianChainUpdate:
+    def update(self, chain: Chain, deviations: np.ndarray) -> Any:
         """EM's from this chain."""
 
     def arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
@@ -114,7 +124,12 @@ class Emissions(Protocol):
     def apart(self, chain: Chain, deviations: np.ndarray) -> np.ndarray:
         """Distance of each state to the nearest other one, shape (K,)."""
 
-    def without_states(self, rows: Any, marginal: np.ndarray, n_steps: int) -> tuple[np.ndarray, int, str]:
+    def least_errors(self, chain: Chain, deviations: np.ndarray, n_steps: np.ndarray) -> Any:
+        """What errors are at least, with so many steps in each state, (K,): those where states are known. 0: not computed."""
+
+    def without_states(
+        self, rows: Any, marginal: np.ndarray, n_steps: int, chain: Chain
+    ) -> tuple[np.ndarray, int, str]:
         """Log-likelihood of each of some steps where all are independent, its number of parameters, and what that is called."""
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
@@ -165,9 +180,18 @@ class Symbols:
     ) -> tuple[np.ndarray, np.ndarray | None]:
         return distributions(frame.mean_given(m.sketches, 1, v), marginal), None
 
+    def shown(self, emissions: np.ndarray) -> np.ndarray:
+        return emissions
+
+    def noise(self, chain: Chain, deviations: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
+        return None
+
+    def chain(self, values: Values) -> Chain:
+        return Chain(*values)
+
     def update(self, chain: Chain, deviations: np.ndarray) -> SymbolChainUpdate:
         values = chain.startprob, chain.transmat, chain.emissions
-        return SymbolChainUpdate(*values, tuple(map(_prior, values)))
+        return SymbolChainUpdate(*values, tuple(map(prior_of, values)))
 
     def arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
         return chain.startprob, chain.transmat, by_symbol(chain.emissions), block[-1], block[0].ravel()
@@ -188,7 +212,12 @@ class Symbols:
     def apart(self, chain: Chain, deviations: np.ndarray) -> np.ndarray:
         return nearest_others(chain.emissions, "cityblock")
 
-    def without_states(self, rows: Any, marginal: np.ndarray, n_steps: int) -> tuple[np.ndarray, int, str]:
+    def least_errors(self, chain: Chain, deviations: np.ndarray, n_steps: np.ndarray) -> Any:
+        return 0.0
+
+    def without_states(
+        self, rows: Any, marginal: np.ndarray, n_steps: int, chain: Chain
+    ) -> tuple[np.ndarray, int, str]:
         return np.log(marginal[rows.ravel()]), int((marginal > 0).sum()) - 1, "independent symbols"
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
@@ -247,11 +276,24 @@ class Vectors:
         square = frame.mean_given(m.squares, 1, v)
         return means, np.maximum(square - (means - marginal) ** 2, _FLOOR * deviations**2)
 
+    def shown(self, emissions: np.ndarray) -> np.ndarray:
+        return emissions
+
+    def noise(self, chain: Chain, deviations: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
+        return None if chain.covariances is not None else deviations**2
+
+    def chain(self, values: Values) -> Chain:
+        return Chain(*values)
+
+    def clusters(self, blocks: Blocks, deviations: np.ndarray, k: int, n_jobs: int | None) -> Chain:
+        """The start from clusters."""
+        return chain_of_clusters(blocks, deviations, k, n_jobs)
+
     def update(self, chain: Chain, deviations: np.ndarray) -> GaussianChainUpdate:
         assert chain.variances is not None
         floor = _LEAST * deviations**2
         values = chain.startprob, chain.transmat
-        prior = tuple(map(_prior, values))
+        prior = tuple(map(prior_of, values))
         return GaussianChainUpdate(*values, chain.emissions, chain.variances, floor, prior)
 
     def full_update(self, chain: Chain, deviations: np.ndarray) -> FullChainUpdate:
@@ -261,7 +303,7 @@ class Vectors:
         if covariances is None:
             covariances = np.array([np.diag(one) for one in chain.variances])
         floor, values = _LEAST * deviations**2, (chain.startprob, chain.transmat)
-        prior = tuple(map(_prior, values))
+        prior = tuple(map(prior_of, values))
         return FullChainUpdate(*values, chain.emissions, covariances, floor, prior, self.covariance == "tied")
 
     def arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
@@ -293,7 +335,12 @@ class Vectors:
     def apart(self, chain: Chain, deviations: np.ndarray) -> np.ndarray:
         return nearest_others(chain.emissions / deviations, "euclidean")
 
-    def without_states(self, rows: Any, marginal: np.ndarray, n_steps: int) -> tuple[np.ndarray, int, str]:
+    def least_errors(self, chain: Chain, deviations: np.ndarray, n_steps: np.ndarray) -> Any:
+        return 0.0
+
+    def without_states(
+        self, rows: Any, marginal: np.ndarray, n_steps: int, chain: Chain
+    ) -> tuple[np.ndarray, int, str]:
         return *one_gaussian(rows, n_steps), "one Gaussian"
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
@@ -343,6 +390,6 @@ def with_unseen(emissions: np.ndarray, chances: np.ndarray, unseen: np.ndarray) 
     return found
 
 
-def _prior(values: np.ndarray) -> np.ndarray:
+def prior_of(values: np.ndarray) -> np.ndarray:
     """Pseudo-counts of probabilities: none for those that are zero, which stay so."""
-    return np.where(values > 0, _PRIOR, 0.0)
+    return np.where(values > 0, PRIOR, 0.0)

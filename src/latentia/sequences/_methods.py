@@ -10,8 +10,10 @@ import numpy as np
 
 from .. import _fields as of
 from .._base import Estimator, fitted
+from .._entries import is_missing
+from ..exceptions import LatentiaError
 from ._chain import stationary
-from .recursions import forward_backward, log_likelihood, viterbi
+from .recursions import forward, forward_backward, log_likelihood, viterbi
 
 
 class ChainMethods(Estimator):
@@ -95,6 +97,66 @@ class ChainMethods(Estimator):
         ndarray of shape (n_steps, K)
         """
         return self.score_samples(X, lengths)[1]
+
+    @fitted
+    def filter(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Return the probabilities of the states at every step given the steps up to it, shape (n_steps, K).
+
+        Choose it over `predict_proba` where later steps must not count: to act as data comes in, or to test a rule on the past.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        ndarray of shape (n_steps, K)
+        """
+        return np.vstack([forward(*chain) for _, chain in self._chains(X, lengths)])
+
+    @fitted
+    def filter_step(self, x: Any, state: Any = None) -> np.ndarray:
+        """Return the probabilities of the states after one more step, shape (K,): what `filter` gives, a step at a time.
+
+        ::
+
+            state = None
+            for x in stream:
+                state = model.filter_step(x, state)
+
+        Parameters
+        ----------
+        x : symbol, number, or array-like of shape (D,)
+            The new step. None and NaN are a missing one.
+        state : array-like of shape (K,), optional
+            What the step before gave; without it the new one begins a sequence.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+
+        Raises
+        ------
+        LatentiaError
+            If x is no step like those of the fit, or state is no distribution of K states.
+        """
+        before = self.startprob_
+        if state is not None:
+            now = np.asarray(state, dtype=np.float64)
+            if now.shape != before.shape or not (now >= 0).all() or abs(now.sum() - 1) > of.TOLERANCE:
+                raise LatentiaError(
+                    f"state of shape {now.shape}: probabilities of {len(before)} states that sum to one are needed, as "
+                    "filter_step returns them."
+                )
+            before = now @ self.transmat_
+        row = np.asarray(x if np.ndim(x) else [x])
+        if all(is_missing(value) for value in row.tolist()):
+            return np.asarray(before / before.sum())
+        ((_, (_, *chain)),) = self._chains(row[None], None)
+        return np.asarray(forward(before, *chain)[0])
 
     @fitted
     def score(self, X: Any, lengths: Any = None) -> float:

@@ -19,7 +19,8 @@ def given_chain(init: Any, k: int, width: int, symbols: bool, deviations: np.nda
     Parameters
     ----------
     init : mapping, or object with attributes of the same names and an underscore
-        ``startprob``, ``transmat``, and ``emissionprob``, or ``means`` and, if wanted, ``variances``.
+        ``startprob``, ``transmat``, and ``emissionprob``, or ``means`` and, if wanted, ``variances``; of counts ``means``
+        or, as hmmlearn has them, ``lambdas``.
     k, width : int
         States; symbols or features.
     symbols : bool
@@ -34,7 +35,8 @@ def given_chain(init: Any, k: int, width: int, symbols: bool, deviations: np.nda
         emissions = _array(init, "emissionprob", (k, width), names)
         _check_sums("emissionprob", emissions)
         return Chain(start, moves, emissions)
-    means = _array(init, "means", (k, width), names)
+    called = "lambdas" if _value(init, "means") is None and _value(init, "lambdas") is not None else "means"
+    means = _array(init, called, (k, width), names)
     if _value(init, "variances") is None:
         return Chain(start, moves, means, np.tile(deviations**2, (k, 1)))
     variances = _array(init, "variances", (k, width), names)

@@ -28,7 +28,7 @@ from ..likelihood import log
 from ..likelihood.rows import scaled_exp
 from ._symbols import as_symbols
 
-__all__ = ["as_floats", "forward_backward", "log_likelihood", "viterbi"]
+__all__ = ["as_floats", "forward", "forward_backward", "log_likelihood", "viterbi"]
 
 _ZERO = 1e-300
 
@@ -63,6 +63,17 @@ def forward_backward(
     total = _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, posterior)
     _smooth(transmat, lengths, posterior, transitions, start)
     return total, posterior, transitions, start
+
+
+def forward(
+    startprob: np.ndarray, transmat: np.ndarray, log_density: np.ndarray, lengths: Any, symbols: Any = None
+) -> np.ndarray:
+    """Distributions of the state given the steps up to each one, (n_steps, K); parameters as in `forward_backward`."""
+    startprob, transmat = as_floats(startprob), as_floats(transmat)
+    table, codes, lengths, n = _check(log_density, lengths, symbols)
+    filtered = np.empty((n, len(startprob)))
+    _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, filtered)
+    return filtered
 
 
 def log_likelihood(

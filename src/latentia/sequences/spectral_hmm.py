@@ -1,9 +1,9 @@
 """Hidden Markov models by tensor decomposition.
 
 Model. A chain of K states starts in state i with probability pi_i and moves from i to j with probability T_ij. In
-state i it shows the symbol x with probability O_ix, or a vector with mean O_i and independent Gaussian features.
-Given the state of step t + 1, the steps t, t + 1 and t + 2 are independent views, and the means of the middle one are
-the rows of O.
+state i it shows the symbol x with probability O_ix, a vector with mean O_i and independent Gaussian features, or
+independent Poisson counts with means O_i. Given the state of step t + 1, the steps t, t + 1 and t + 2 are independent
+views, and the means of the middle one are the rows of O.
 
 Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, section 7.3.3, Proposition
 7.6.
@@ -58,7 +58,7 @@ from ..simplex import distributions, simplex_least_squares
 from ..tensor import Decomposition, decompose
 from ._chain import SEQUENCES_PER_STATE, Chain, stationary
 from ._classes import chain_of_classes
-from ._clusters import chain_of_clusters
+from ._counts import Counts
 from ._emissions import Covariance, Emissions, Symbols, Vectors, chances_of_unseen, with_unseen
 from ._kept import AdditiveSequences, by_content, check_symbols, lengths_of, view_sums, views_of_sums
 from ._lags import lagged_coordinates, leading_coordinates, means_of_neighbours, past_and_future
@@ -91,7 +91,7 @@ _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 
 class SpectralHMM(ChainMethods, AdditiveSequences):
-    """Hidden Markov model of symbols or vectors, fitted by tensor decomposition.
+    """Hidden Markov model of symbols, vectors or counts, fitted by tensor decomposition.
 
     The fit is deterministic, makes some passes over the data, and gives an expected error for every state.
 
@@ -106,8 +106,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         Number of states K.
         Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
         ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
-    kind : {"auto", "symbols", "vectors"}, default="auto"
-        What the steps are. "auto" takes strings and a single column of integers as symbols, all else as vectors.
+    kind : {"auto", "symbols", "vectors", "counts"}, default="auto"
+        What the steps are. "auto" takes strings and a single column of integers as symbols, all else as vectors. "counts" are
+        whole numbers in one or more columns, Poisson and independent given the state.
     n_symbols : int, optional
         Size of the alphabet, where integers stand for symbols; by default one more than the largest.
     refine : int or "auto", default="auto"
@@ -119,8 +120,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         one. EM (plain steps, until they have settled) learns matrices after the moments, which take features as independent.
     init : dict or fitted chain, optional
         Where EM starts, instead of the moments: ``startprob`` (K,), ``transmat`` (K, K) and ``emissionprob`` (K, S) or
-        ``means`` (K, D) and, if wanted, ``variances`` (K, D); or a fitted model with these attributes. Probabilities of zero
-        stay zero, so that a chain can be made to go from left to right only. The evidence still needs the moments.
+        ``means`` (K, D) and, of vectors, if wanted, ``variances`` (K, D); or a fitted model with these attributes.
+        Probabilities of zero stay zero, so that a chain can be made to go from left to right only. The evidence still needs
+        the moments.
     n_splits : int, default=3
         Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They cost no pass over
         the data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -144,7 +146,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     emissionprob_ : ndarray of shape (K, S)
         Symbol probabilities of the states, for symbols; rows sum to one.
     means_, variances_ : ndarray of shape (K, D)
-        Means and variances of the features in each state, for vectors.
+        Means and variances of the features in each state, for vectors. For counts both are the rates.
     covariances_ : ndarray of shape (K, D, D), or (D, D) if tied
         With ``covariance_type`` "full" or "tied" alone.
     weights_ : ndarray of shape (K,)
@@ -163,8 +165,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance
-        of its distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations of the
-        features. They are widened where the fit leaves more of the moments than noise is.
+        of its distribution, of a possible 2; else the l2 distance of its mean in standard deviations of the features. They
+        are widened where the fit leaves more of the moments than noise is.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the data at every step of EM, in nats: its history.
     n_iter_ : int
@@ -199,6 +201,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what
         they may have been.
 
+    11. Counts come with indicators, whether each is at most one of a few quantiles of its column, so that one column carries
+        more than two states. Clusters are those of the roots of counts. EM has 0.01 pseudo-steps with a count of one.
+
     References
     ----------
     R. Ge, thesis 2013, section 7.3.3. A. Anandkumar, D. Hsu, S. Kakade, A method of moments for mixture
@@ -215,7 +220,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     """
 
     _constraints: ClassVar = {
-        "kind": Choice("auto", "symbols", "vectors"), "n_symbols": OrNone(Integer(1)),
+        "kind": Choice("auto", "symbols", "vectors", "counts"), "n_symbols": OrNone(Integer(1)),
         "covariance_type": Choice("diag", "full", "tied"), "init": Anything(),
     }  # fmt: skip
     _compared = ("_kind", "_chain", "_deviations")
@@ -234,7 +239,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         self,
         n_components: NComponents = 4,
         *,
-        kind: Literal["auto", "symbols", "vectors"] = "auto",
+        kind: Literal["auto", "symbols", "vectors", "counts"] = "auto",
         n_symbols: int | None = None,
         refine: Refine = "auto",
         covariance_type: Covariance = "diag",
@@ -261,6 +266,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         for name, default in (("covariance_type", "diag"), ("init", None)):
             if not self.refine and getattr(self, name) is not default and getattr(self, name) != default:
                 raise LatentiaError(f"refine=0: {name} is of EM, which this leaves out.")
+        if self.kind == "counts" and self.covariance_type != "diag":
+            raise LatentiaError("kind='counts': covariance_type is of vectors; rates are all that counts have.")
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
@@ -341,7 +348,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         decomposition = decompose(frame.tensor, k, self._seed)
         v = decomposition.vectors
         emissions, variances = moments.kind.recovered(frame, m, v, moments.marginal, moments.deviations)
-        seen = starts.coordinates(emissions)
+        seen = starts.coordinates(moments.kind.shown(emissions))
         inverse = np.linalg.pinv(seen)
         d = starts.coordinates.size
         neighbours = m.pairs[0, 1][:d] + m.pairs[1, 2][:, :d]
@@ -387,6 +394,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         misfits = _misfits(refined.parameters, fitted.found, moments, measured.surplus)
         bias = misfits.together(bool(self.refine)).bias(apart)
         parts, lines = fitted.errors(self.n_splits).widened(bias, self._farthest), list[Check]()
+        if parts.errors is not None:
+            known = moments.kind.least_errors(refined.parameters, moments.deviations, self.weights_ * measured.samples)
+            parts = replace(parts, errors=np.maximum(parts.errors, known))
         if parts.errors is not None and self.refine:
             changes = _changes(refined.parameters, moments, fitted.rows, self.n_jobs)
             lines = _over_time(changes, parts.errors)
@@ -399,8 +409,10 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         kind, e_step = moments.kind, over(part.rows, self.n_jobs, self.verbose)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
         won = race_updates(updates, e_step, self.refine, _FEW, most={"classes": _FEW})
-        n_passes = won.n_steps + (len(starts) > 1)
-        refined = _RefinedChain(Chain(*won.reached.values), won.reached, won.name, n_passes)
+        n_passes = (
+            won.n_steps + (len(starts) > 1) + (isinstance(kind, Counts) and len(starts) > 1)
+        )  # roots of some rows
+        refined = _RefinedChain(kind.chain(won.reached.values), won.reached, won.name, n_passes)
         if isinstance(kind, Vectors) and kind.covariance != "diag":
             refined = _with_covariances(refined, starts, kind, moments.deviations, e_step, self.refine)
         return replace(refined, parameters=refined.parameters.sorted(part.source.lengths))
@@ -491,7 +503,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """The steps of a fit."""
         whole, is_read = self._encoded(X, lengths, reset), isinstance(X, Blocks)
         seen = whole if is_read else observed(whole, self._kind.missing)
-        return _Steps(whole, seen, int(is_read and isinstance(self._kind, Symbols)))
+        return _Steps(whole, seen, int(is_read and isinstance(self._kind, Symbols | Counts)))
 
     def _encoded(self, X: Any, lengths: Any, reset: bool) -> Blocks:
         """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
@@ -500,7 +512,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if reset:
             self.n_features_in_ = width
             self._kind = Vectors(self.covariance_type)
-            if has_symbols(first[0], self.kind):
+            if self.kind == "counts":
+                self._kind = Counts.told_by(X, first, self.n_components)
+            elif has_symbols(first[0], self.kind):
                 seen = from_first(X, first) if isinstance(X, Blocks) else [kept(first, present(first[0]))]
                 self.symbols_ = alphabet(seen, self.n_symbols)
                 self._kind = Symbols(self.symbols_)
@@ -509,14 +523,16 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if not isinstance(X, Blocks):
             blocks = sequence_blocks(self._kind.values(first), lengths)
         else:  # a fit's statistics refuse what is no number, and the encoding of symbols does
-            blocks = self._kind.blocks(X) if reset or isinstance(self._kind, Symbols) else finite_blocks(X)
+            blocks = self._kind.blocks(X) if reset or isinstance(self._kind, Symbols | Counts) else finite_blocks(X)
         return long_enough(blocks) if reset else blocks
 
     def _check_fitted(self) -> None:
         chain, own = self._chain, vars(self)
         is_symbols = "symbols_" in own
-        if isinstance(self._kind, Symbols) is not is_symbols:
-            raise LatentiaError("_kind is not that of the symbols")
+        if isinstance(self._kind, Symbols) is not is_symbols or isinstance(self._kind, Counts) is not (
+            self.kind == "counts"
+        ):
+            raise LatentiaError("_kind is not that of the steps")
         needed = ("emissionprob_", "unseen_") if is_symbols else ("means_", "variances_")
         if any(name not in own for name in needed) or (chain.variances is None) is not is_symbols:
             raise LatentiaError(f"{needed[0]} is missing")
@@ -552,13 +568,18 @@ def _starts(model: SpectralHMM, chain: Chain, moments: _Moments, part: Part) -> 
     kind, k = moments.kind, model.n_components
     if model.init is not None:
         symbols = isinstance(kind, Symbols)
-        return {"init": given_chain(model.init, k, chain.emissions.shape[1], symbols, moments.deviations)}
+        given = given_chain(model.init, k, chain.emissions.shape[1], symbols, moments.deviations)
+        return {
+            "init": kind.chain((given.startprob, given.transmat, given.emissions))
+            if isinstance(kind, Counts)
+            else given
+        }
     starts = {"moments": chain.smoothed(moments.marginal)}
     if isinstance(kind, Symbols) and _many_symbols(moments, k):
         steps = part.source.observed if part.is_whole else part.rows
         starts["classes"] = chain_of_classes(steps, len(kind.alphabet), k, model.n_jobs)
     elif isinstance(kind, Vectors):
-        starts["clusters"] = chain_of_clusters(part.rows, moments.deviations, k, model.n_jobs)
+        starts["clusters"] = kind.clusters(part.rows, moments.deviations, k, model.n_jobs)
     return starts
 
 
@@ -595,7 +616,9 @@ def _against_independence(model: SpectralHMM, fitted: Fitted) -> list[Check]:
     if _many_symbols(moments, len(model.weights_)) and None not in halves:
         return _on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
     some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
-    trivial, n_parameters, against = model._kind.without_states(some.table(), moments.marginal, blocks.n_rows)
+    trivial, n_parameters, against = model._kind.without_states(
+        some.table(), moments.marginal, blocks.n_rows, model._chain
+    )
     total = sum(log_likelihood(*model._kind.arguments(model._chain, block)) for block in some)
     k = len(model.weights_)
     n_fitted = k * (k - 1) + model._kind.n_parameters(model._chain)
@@ -757,7 +780,8 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, surplus: bool) 
     all noise where states show nearly the same.
     """
     coordinates, whole, halves = moments.statistic.coordinates[1], moments.of(moments.dealt.all), moments.halves
-    seen = coordinates(chain.emissions)
+    shown = moments.kind.shown(chain.emissions)
+    seen = coordinates(shown)
     means, weights = means_given_middle(whole, seen)
     average = (moments.marginal - coordinates.center) @ coordinates.basis
     inside = stationary(chain.transmat)
@@ -766,11 +790,10 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, surplus: bool) 
         (left_of_tensor(found.frame, whole, halves, views, weights) for views in (means, [past, seen, future])),
         key=lambda one: one.left,
     )
+    noise = moments.kind.noise(chain, moments.deviations, weights)
     within = None
-    if chain.variances is not None and chain.covariances is None:
-        within = left_within_views(
-            [coordinates], [moments.deviations**2], whole, halves, [chain.emissions], weights, views=[1]
-        )
+    if noise is not None:
+        within = left_within_views([coordinates], [noise], whole, halves, [shown], weights, views=[1])
     across = left_across_views(whole, halves, means, weights)
     if _many_symbols(moments, len(seen)):  # whose shares by least squares are noise where states are classes of them
         across = min(across, left_across_views(whole, halves, [past, seen, future], inside), key=lambda one: one.left)

@@ -21,8 +21,8 @@ from ._symbols import as_symbols
 from .recursions import as_floats, forward_backward
 
 __all__ = [
-    "ChainSums", "EmissionUpdate", "FullChainUpdate", "GaussianChainUpdate", "SymbolChainUpdate", "by_symbol",
-    "full_log_density", "observed_log_density",
+    "ChainSums", "EmissionUpdate", "FullChainUpdate", "GaussianChainUpdate", "SymbolChainUpdate", "add_sequences",
+    "by_symbol", "chain_expected", "full_log_density", "observed_log_density", "seen_rows",
 ]  # fmt: skip
 
 
@@ -40,8 +40,8 @@ class ChainSums:
     transitions : ndarray of shape (K, K)
         Expected transitions.
     emissions : ndarray of shape (K, S) or (2, K, d) or (K, 1 + d, d)
-        Expected occurrences of every symbol; of vectors, the sums of gamma (x - mean) and gamma (x - mean)^2, or the same with
-        products of all features.
+        Expected occurrences of every symbol, or sums of counts; of vectors, the sums of gamma (x - mean) and
+        gamma (x - mean)^2, or the same with products of all features.
     log_likelihood : float
         In nats.
     n_steps : int
@@ -114,7 +114,7 @@ class SymbolChainUpdate:
         found = forward_backward(self.startprob, self.transmat, self.log_by_symbol, block[-1], symbols)
         counts = np.array([np.bincount(symbols, gamma, n_symbols + 1) for gamma in found[1].T])
         state.emissions += counts[:, :n_symbols]
-        return _add_sequences(state, *found)
+        return add_sequences(state, *found)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
         return merged(first, second)
@@ -122,7 +122,7 @@ class SymbolChainUpdate:
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
         start, moves, symbols = _three(self.prior)
         emissions = Distributions(self.emissionprob, sums.emissions, symbols)
-        return *_chain(self.startprob, self.transmat, sums, (start, moves)), emissions
+        return *chain_expected(self.startprob, self.transmat, sums, (start, moves)), emissions
 
 
 class EmissionUpdate(SymbolChainUpdate):
@@ -196,16 +196,16 @@ class GaussianChainUpdate:
             block[0], lambda rows: gaussian_log_density(rows, self.means, self.variances)
         )
         found = forward_backward(self.startprob, self.transmat, log_density, block[-1])
-        rows, posterior, state.missing = _seen(block[0], found[1], state.missing)
+        rows, posterior, state.missing = seen_rows(block[0], found[1], state.missing)
         add_gaussian(rows, posterior, self.means, *state.emissions)
-        return _add_sequences(state, *found)
+        return add_sequences(state, *found)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
         return merged(first, second)
 
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
         gaussians = Gaussians(self.means, self.variances, sums.mass, sums.emissions[0], sums.emissions[1], self.floor)
-        return *_chain(self.startprob, self.transmat, sums, self.prior), gaussians
+        return *chain_expected(self.startprob, self.transmat, sums, self.prior), gaussians
 
 
 class FullChainUpdate:
@@ -256,20 +256,20 @@ class FullChainUpdate:
     def add(self, state: ChainSums, block: Block) -> ChainSums:
         log_density = observed_log_density(block[0], lambda rows: full_log_density(rows, self.means, self.covariances))
         found = forward_backward(self.startprob, self.transmat, log_density, block[-1])
-        rows, posterior, state.missing = _seen(block[0], found[1], state.missing)
+        rows, posterior, state.missing = seen_rows(block[0], found[1], state.missing)
         for sums, mean, gamma in zip(state.emissions, self.means, posterior.T, strict=True):
             gap = rows - mean
             weighted = gamma[:, None] * gap
             sums[0] += weighted.sum(axis=0)
             sums[1:] += weighted.T @ gap
-        return _add_sequences(state, *found)
+        return add_sequences(state, *found)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
         return merged(first, second)
 
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
         gaussians = _FullGaussians(self.means, self.covariances, sums.mass, sums.emissions, self.floor, self.tied)
-        return *_chain(self.startprob, self.transmat, sums, self.prior), gaussians  # type: ignore[return-value]
+        return *chain_expected(self.startprob, self.transmat, sums, self.prior), gaussians  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ def _raised(covariance: np.ndarray, floor: Any) -> np.ndarray:
     return np.asarray((scaled + scaled.T) / 2 * np.outer(unit, unit))
 
 
-def _seen(X: np.ndarray, posterior: np.ndarray, missing: Any) -> tuple[np.ndarray, np.ndarray, Any]:
+def seen_rows(X: np.ndarray, posterior: np.ndarray, missing: Any) -> tuple[np.ndarray, np.ndarray, Any]:
     """The vectors that are not missing, with their posteriors, and the expected number of missing ones with those before."""
     gone = np.isnan(X[:, 0])
     if not gone.any():
@@ -336,16 +336,18 @@ def _three(prior: Any) -> tuple[Any, ...]:
     return prior if isinstance(prior, tuple) else (prior, prior, prior)
 
 
-def _chain(
+def chain_expected(
     startprob: np.ndarray, transmat: np.ndarray, sums: ChainSums, prior: Any
 ) -> tuple[Distributions, Distributions]:
+    """Start and transitions with what a pass expects of them."""
     start, moves = _three(prior)[:2]
     return Distributions(startprob, sums.start, start), Distributions(transmat, sums.transitions, moves)
 
 
-def _add_sequences(
+def add_sequences(
     state: ChainSums, log_likelihood: float, posterior: np.ndarray, transitions: np.ndarray, start: np.ndarray
 ) -> ChainSums:
+    """Count sequences with what `forward_backward` found of them."""
     state.start += start
     state.transitions += transitions
     state.log_likelihood += log_likelihood

@@ -15,10 +15,25 @@ from .networks import (
     uncompressible_network,
 )
 from .noisy_or import NoisyOrTruth, PlantedFindings, noisy_or_network, qmr_network
-from .sequences import PlantedChain, PlantedGaussianChain, gaussian_chain, hidden_markov_chain
+from .sequences import (
+    PlantedChain,
+    PlantedCountChain,
+    PlantedGaussianChain,
+    count_chain,
+    gaussian_chain,
+    hidden_markov_chain,
+)
 from .sources import PlantedSources, independent_sources
 from .topics import PlantedEmbeddings, PlantedTopics, TopicModelTruth, embedded_corpus, topic_corpus, topic_model
-from .views import PlantedComponents, PlantedViews, contrastive_views, grid_edges, rich_components
+from .views import (
+    PlantedComponents,
+    PlantedContrast,
+    PlantedViews,
+    cases_and_controls,
+    contrastive_views,
+    grid_edges,
+    rich_components,
+)
 
 __all__ = [
     "LabelModelTruth",
@@ -30,6 +45,8 @@ __all__ = [
     "PlantedChain",
     "PlantedCommunities",
     "PlantedComponents",
+    "PlantedContrast",
+    "PlantedCountChain",
     "PlantedEmbeddings",
     "PlantedFindings",
     "PlantedGaussianChain",
@@ -46,7 +63,9 @@ __all__ = [
     "TopicTerms",
     "UncompressibleNetwork",
     "block_model",
+    "cases_and_controls",
     "contrastive_views",
+    "count_chain",
     "embedded_corpus",
     "gaussian_chain",
     "gaussian_mixture",

@@ -1,9 +1,9 @@
-"""Hidden Markov chains, with symbols or Gaussian rows as emissions.
+"""Hidden Markov chains, with symbols, Gaussian rows or rows of counts as emissions.
 
 The state h_t moves by a row-stochastic matrix T, T_ij = P(h_{t+1} = j | h_t = i) =
 persistence I + (1 - persistence) D with rows of D uniform on the simplex, and starts in the stationary distribution of
 T, so that every step has the same distribution. Given h_t = i, a symbol is drawn from row i of a matrix O of
-probabilities, or a row of numbers from a Gaussian with diagonal covariance.
+probabilities, a row of numbers from a Gaussian with diagonal covariance, or a row of independent Poisson counts.
 
 Spectral methods need every state to occur and T and O to have full rank; T and O are redrawn until the least mass and
 the smallest singular values reach given bounds.
@@ -16,11 +16,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
+from scipy.spatial.distance import pdist
 
 from ...exceptions import LatentiaError
 from ._draws import check_sizes, checked_variance, gaussian_rows, redraw, separated_means
 
-__all__ = ["PlantedChain", "PlantedGaussianChain", "gaussian_chain", "hidden_markov_chain"]
+__all__ = [
+    "PlantedChain",
+    "PlantedCountChain",
+    "PlantedGaussianChain",
+    "count_chain",
+    "gaussian_chain",
+    "hidden_markov_chain",
+]
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,32 @@ class PlantedGaussianChain:
     transmat: np.ndarray
     means: np.ndarray
     variances: np.ndarray
+
+
+@dataclass(frozen=True)
+class PlantedCountChain:
+    """Sequences of rows of counts, one after the other, and the hidden Markov model that made them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_steps, n_columns), int64
+    states : ndarray of shape (n_steps,), int64
+    lengths : ndarray of shape (n_sequences,), int64
+        Lengths of the sequences; they sum to n_steps.
+    startprob : ndarray of shape (n_states,)
+        The stationary distribution.
+    transmat : ndarray of shape (n_states, n_states)
+        Row i: probabilities of the state after state i.
+    rates : ndarray of shape (n_states, n_columns)
+        Mean of each count given the state.
+    """
+
+    X: np.ndarray
+    states: np.ndarray
+    lengths: np.ndarray
+    startprob: np.ndarray
+    transmat: np.ndarray
+    rates: np.ndarray
 
 
 def hidden_markov_chain(
@@ -177,6 +211,56 @@ def gaussian_chain(
     states = walk(cumulated(startprob), cumulated(transmat), lengths, rng.random(lengths.sum()))
     X = gaussian_rows(states, means, variances, rng)
     return PlantedGaussianChain(X, states, lengths, startprob, transmat, means, variances)
+
+
+def count_chain(
+    n_steps: int = 20_000,
+    n_states: int = 3,
+    n_columns: int = 1,
+    *,
+    rate: float = 5.0,
+    separation: float = 2.0,
+    persistence: float = 0.5,
+    min_mass: float = 0.1,
+    min_transition_singular_value: float = 0.2,
+    lengths: Sequence[int] | np.ndarray | None = None,
+    random_state: int = 0,
+) -> PlantedCountChain:
+    """Plant a hidden Markov model with Poisson counts and draw from it.
+
+    Parameters
+    ----------
+    n_steps : int
+        Length of the one sequence that is drawn without ``lengths``, and not used with them.
+    n_states, n_columns : int
+        K and d.
+    rate : float
+        Median of the rates, which are log-normal with a standard deviation of 1 of the logarithm.
+    separation : float
+        Least distance of two states in roots of the rates, in units of 1/2, the standard deviation of the root of a count.
+    persistence, min_mass, min_transition_singular_value, lengths, random_state
+        As in `hidden_markov_chain`.
+
+    Returns
+    -------
+    PlantedCountChain
+        The data and the truth that it was drawn from.
+    """
+    check_sizes(n_steps=n_steps, n_states=n_states, n_columns=n_columns)
+    if not 0 < rate < np.inf:
+        raise LatentiaError(f"rate={rate}: need a positive number.")
+    rng = np.random.default_rng(random_state)
+    lengths = _checked_lengths(n_steps, lengths)
+    transmat = _transitions(n_states, persistence, min_mass, min_transition_singular_value, rng)
+    rates = redraw(
+        lambda: rate * np.exp(rng.standard_normal((n_states, n_columns))),
+        lambda rows: n_states == 1 or 2 * pdist(np.sqrt(rows)).min() >= separation,
+        f"no rates of {n_states} states and {n_columns} columns have separation={separation}; lower it, raise rate, or plant "
+        "fewer states.",
+    )
+    startprob = stationary_of(transmat)
+    states = walk(cumulated(startprob), cumulated(transmat), lengths, rng.random(lengths.sum()))
+    return PlantedCountChain(rng.poisson(rates[states]), states, lengths, startprob, transmat, rates)
 
 
 def _checked_lengths(n_steps: int, lengths: Sequence[int] | np.ndarray | None) -> np.ndarray:

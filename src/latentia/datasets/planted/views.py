@@ -16,7 +16,15 @@ import numpy as np
 from ...exceptions import LatentiaError
 from ._draws import check_sizes
 
-__all__ = ["PlantedComponents", "PlantedViews", "contrastive_views", "grid_edges", "rich_components"]
+__all__ = [
+    "PlantedComponents",
+    "PlantedContrast",
+    "PlantedViews",
+    "cases_and_controls",
+    "contrastive_views",
+    "grid_edges",
+    "rich_components",
+]
 
 _PROBLEMS = ("pca", "regression", "logistic", "mixture", "ising")
 _SHARED = ("uniform", "exponential", "laplace", "gaussian", "mixture", "spins")
@@ -299,3 +307,67 @@ def rich_components(
             maps[i, j] = matrix
             views[i] += rows @ matrix.T
     return PlantedComponents(views, sets, present, maps, components)
+
+
+@dataclass(frozen=True)
+class PlantedContrast:
+    """Cases and controls, and along which directions cases vary more.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_cases, n_features)
+    background : ndarray of shape (n_controls, n_features)
+    directions : ndarray of shape (n_components, n_features)
+        Of unit length, at right angles to each other.
+    """
+
+    X: np.ndarray
+    background: np.ndarray
+    directions: np.ndarray
+
+
+def cases_and_controls(
+    n_cases: int = 1000,
+    n_controls: int = 1000,
+    n_features: int = 30,
+    n_components: int = 1,
+    *,
+    variance: float = 6.0,
+    strength: float = 1.0,
+    random_state: int = 0,
+) -> PlantedContrast:
+    """Plant directions along which cases vary more than controls.
+
+    Both have noise of unit variance and four directions of variance 36, 25, 16 and 9.
+
+    Parameters
+    ----------
+    n_cases, n_controls : int
+        Rows.
+    n_features, n_components : int
+        d, at least 4, and K.
+    variance : float
+        Of the cases along the last own direction, beyond the background's; along the first one of several it is twice that.
+    strength : float
+        How many times the background's covariance cases have.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    PlantedContrast
+        The data and the truth that it was drawn from.
+    """
+    check_sizes(n_cases=n_cases, n_controls=n_controls, n_features=n_features, n_components=n_components)
+    if n_features < max(4, n_components):
+        raise LatentiaError(f"n_features={n_features}: at least 4, and as many as components, are needed.")
+    rng = np.random.default_rng(random_state)
+    factors = np.linalg.qr(rng.standard_normal((n_features, 4)))[0] * np.arange(6, 2, -1)
+    directions = np.linalg.qr(rng.standard_normal((n_features, n_components)))[0].T
+
+    def common(n: int) -> np.ndarray:
+        return rng.standard_normal((n, 4)) @ factors.T + rng.standard_normal((n, n_features))
+
+    sizes = np.sqrt(variance * np.linspace(min(n_components, 2), 1, n_components))
+    X = np.sqrt(strength) * common(n_cases) + (rng.standard_normal((n_cases, n_components)) * sizes) @ directions
+    return PlantedContrast(X, common(n_controls), directions)

@@ -262,7 +262,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _refine(self, found: _Begun, moments: Moments, part: Part, whole: Any) -> Refined:
         """EM on the rows."""
         refined = self._settled(found.start, moments, part)
-        return self._with_rows(refined, moments, part) if part.is_whole else refined
+        return _with_rows(self, refined, moments, part) if part.is_whole else refined
 
     def _restart(self, model: Refined, moments: Moments, part: Part) -> Refined | None:
         return self._settled(model.parameters, moments, part) if self.refine else None
@@ -326,26 +326,6 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         found = refine(update, over(part.rows, self.n_jobs, self.verbose), self.refine, enough)
         means, variance, weights = found.values
         return Refined(Mixture(means, weights, variance).sorted(), found)
-
-    def _with_rows(self, refined: Refined, moments: Moments, part: Part) -> Refined:
-        """The fit without components that stand for less than one row: what remains is refined again."""
-        mixture: Mixture = refined.parameters
-        if not self.refine:
-            return refined
-        kept = np.flatnonzero(mixture.weights * part.rows.n_rows >= 1 - _ROUNDING)
-        if len(kept) == len(mixture.weights):
-            return refined
-        if not len(kept):
-            raise LatentiaError(
-                f"None of the components stands for a row of the {part.rows.n_rows}: ask for fewer.",
-                parameter="n_components", value=self.n_components,
-            )  # fmt: skip
-        warn(
-            f"{len(mixture.weights) - len(kept)} of {len(mixture.weights)} components stand for less than one row and were "
-            f"dropped: ask for n_components={len(kept)}, or fewer.",
-            DroppedDataWarning,
-        )
-        return self._with_rows(self._settled(mixture.of(kept), moments, part), moments, part)
 
     def _keep(self, fitted: Fitted) -> None:
         mixture: Mixture = fitted.model.parameters
@@ -427,6 +407,27 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
                 raise LatentiaError("_covariances has an entry that is no variance")
         elif found is not None:
             check_covariances(found, "_covariances")
+
+
+def _with_rows(method: SphericalGaussianMixture, refined: Refined, moments: Moments, part: Part) -> Refined:
+    """The fit without components that stand for less than one row: what remains is refined again."""
+    mixture: Mixture = refined.parameters
+    if not method.refine:
+        return refined
+    kept = np.flatnonzero(mixture.weights * part.rows.n_rows >= 1 - _ROUNDING)
+    if len(kept) == len(mixture.weights):
+        return refined
+    if not len(kept):
+        raise LatentiaError(
+            f"None of the components stands for a row of the {part.rows.n_rows}: ask for fewer.",
+            parameter="n_components", value=method.n_components,
+        )  # fmt: skip
+    warn(
+        f"{len(mixture.weights) - len(kept)} of {len(mixture.weights)} components stand for less than one row and were "
+        f"dropped: ask for n_components={len(kept)}, or fewer.",
+        DroppedDataWarning,
+    )
+    return _with_rows(method, method._settled(mixture.of(kept), moments, part), moments, part)
 
 
 def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:

@@ -19,6 +19,7 @@ from ..moments.cooccurrence import WordCounts, WordSums
 from ..moments.count_products import CountProducts
 from ..passes import Blocks, RowGroups, accumulate
 from ..words import texts_of
+from ._corpus import in_own_order
 from ._embedding import Embedding, random_columns
 
 _LARGEST = 4 << 30  # bytes
@@ -150,3 +151,6 @@ class AddedDocuments(Additive):
                 )  # fmt: skip
         seed = seed_of(self.random_state) if like is None else like.seed  # type: ignore[attr-defined]
         return CorpusSums.of_blocks(rows, dealt, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
+
+    def _refined_on(self, moments: Any, rows: Blocks) -> Any:
+        return replace(moments, order=in_own_order(rows))

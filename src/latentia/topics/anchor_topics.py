@@ -327,9 +327,6 @@ class AnchorTopics(Admixture, AddedDocuments):
         sketches = KeptSketches(sums, RowGroups(self._groups))
         return _Counted(sketches, words, documents, self._choice(documents, words), None, self.n_components, False)
 
-    def _refined_on(self, moments: _Counted, rows: Blocks) -> _Counted:
-        return replace(moments, order=in_own_order(rows))
-
     def _recover(self, moments: _Counted, part: Part, whole: Any) -> _Recovered:
         """Algorithms 4.3 and 4.2: anchors, and topics from them."""
         embedding, choice = moments.of(part.groups), moments.choice
@@ -351,7 +348,7 @@ class AnchorTopics(Admixture, AddedDocuments):
                 self._steps,
                 soft=moments.free,
                 n_entries=moments.n_entries * len(part.groups) / dealt.n,
-                candidates=self._more_topics(moments, part),
+                candidates=_more_topics(self, moments, part),
                 n_jobs=self.n_jobs,
                 progress=self.verbose,
             )
@@ -510,15 +507,6 @@ class AnchorTopics(Admixture, AddedDocuments):
         if self._steps == "auto" and not fit_in_memory(moments.n_entries, self.n_components):
             return moments.n_tried > self.n_components  # what packed shares leave out is else more than anchors err
         return self._steps != 0
-
-    def _more_topics(self, moments: _Counted, part: Part) -> np.ndarray | None:
-        """More topics than asked for, to start a search from."""
-        if moments.n_tried == self.n_components:
-            return None
-        try:
-            return self._recover(replace(moments, n_topics=moments.n_tried), part, None).topics
-        except LatentiaError:
-            return None
 
     def _astray(self, swept: RefinedTopics, found: _Recovered, moments: _Counted, whole: Part) -> bool:
         """Whether sweeps lead away from topics that are known better, in data that carries no more than these."""
@@ -722,6 +710,16 @@ class _Choice(NamedTuple):
     candidates: np.ndarray
     codes: np.ndarray
     method: str
+
+
+def _more_topics(method: AnchorTopics, moments: _Counted, part: Part) -> np.ndarray | None:
+    """More topics than asked for, to start a search from."""
+    if moments.n_tried == method.n_components:
+        return None
+    try:
+        return method._recover(replace(moments, n_topics=moments.n_tried), part, None).topics
+    except LatentiaError:
+        return None
 
 
 def _checked_moments(Q: Any) -> np.ndarray:

@@ -682,3 +682,18 @@ def test_causes_have_names(baskets, tmp_path):
             model.name_causes(wrong)
     assert model.cause_names_[1] == "breakfast"
     assert model.name_causes(list("abcd")).cause_names_ == list("abcd")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_network_that_em_is_refused_predicts_no_worse_than_independent_findings():
+    rng = np.random.default_rng(23)
+    chances = rng.choice([0.1, 0.25, 0.75, 0.9], size=(4, 24))
+    X = rng.random((4500, 24)) < chances[rng.choice(4, 4500, p=[0.4, 0.3, 0.2, 0.1])]
+    order = np.random.default_rng(33).permutation(4500)
+    train, test = X[order[:3000]], X[order[3000:]]
+    model = NoisyOr(15, n_splits=0).fit(train)
+    assert len(model.refinement_) <= 1
+    shares = train.mean(axis=0)
+    independent = (test * np.log(shares) + ~test * np.log1p(-shares)).sum(axis=1)
+    assert model.score(test) > independent.mean() - independent.std() / np.sqrt(len(test))
+    assert model.evidence_.grade == "not supported"

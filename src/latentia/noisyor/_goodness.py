@@ -28,6 +28,7 @@ from ._em import Configurations, NoisyOrUpdate
 from ._findings import missing_findings, present_findings, rows_with_gaps
 from ._recovery import left_of_pairs, scaled_pairs
 from .absences import AbsenceMoments
+from .inference import posteriors
 from .inference.network import Network
 
 _DRAWS = 4
@@ -140,19 +141,28 @@ def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
     )
 
 
-def against_independence(network: Network, rows: Any, frequency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Log-likelihoods of rows of 0 and 1 under a network, over the configurations of EM, and under independent findings."""
-    _, found = _drawn(NoisyOrUpdate.of(network), rows, np.empty((rows.shape[0], 0)))
-    return found, _independent(*_cells(rows), np.clip(frequency, _TINY, 1 - _TINY))
+def against_independence(
+    network: Network, rows: Any, frequency: np.ndarray, crowded: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-likelihoods of rows of 0 and 1 under a network, over the configurations of EM, and under independent findings.
+
+    Of rows that are too crowded for EM, over all configurations, or a sample of them.
+    """
+    present, missing = _cells(rows)
+    if crowded:
+        found = posteriors(network, present, ~missing).log_likelihood
+    else:
+        _, found = _drawn(NoisyOrUpdate.of(network), rows, np.empty((rows.shape[0], 0)))
+    return found, _independent(present, missing, np.clip(frequency, _TINY, 1 - _TINY))
 
 
-def hardly_on(network: Network, rows: Any, frequency: np.ndarray, n_rows: int) -> Network | None:
+def hardly_on(network: Network, rows: Any, frequency: np.ndarray, n_rows: int, crowded: bool = False) -> Network | None:
     """The network with causes that are hardly ever on, where independent findings are likelier than with them, else None.
 
     Each weight and prior is charged two nats, for what it owes to rows that it was learned from. Leaks then give the
     frequencies.
     """
-    of_causes, of_chance = against_independence(network, rows, frequency)
+    of_causes, of_chance = against_independence(network, rows, frequency, crowded)
     charged = _CHARGE * (np.count_nonzero(network.weights) + network.m) / n_rows
     if float((of_causes - of_chance).mean()) >= charged:
         return None

@@ -49,6 +49,7 @@ from .inference import Network
 
 __all__ = ["NoisyOr"]
 
+_SAMPLED_ROWS, _CROWDED_ROWS = 2000, 300  # on which a network is compared with independent findings
 _DEVIATIONS = 2.0  # of the gain over independent findings that do not count
 _MIN_ROWS = 100
 _MOST_ERROR = 2.0
@@ -169,7 +170,7 @@ class NoisyOr(NetworkMethods, Additive):
         chooses, and what is missing of their core, triples with a finding twice, is imputed from the network of the round
         before, not solved for: that would take 41 m^3 numbers and time that grows as m^4. Links below 0.05 are left out. Causes
         need no three sets of findings then: m may be up to about n - sqrt(2 n).
-    12. Where independent findings are likelier than what EM ends at, unless its prior is given, its causes are hardly ever on
+    12. Where independent findings are likelier than the network found, unless its prior is given, its causes are hardly ever on
         (a thousandth of their priors), so that it predicts as they do.
 
     References
@@ -345,12 +346,13 @@ class NoisyOr(NetworkMethods, Additive):
     def _likelier(self, refined: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork:
         """A network that is likelier than independent findings, which every one contains.
 
-        Where rows have too many likely configurations for EM, their likelihood is not known well enough.
+        Where rows have too many likely configurations for EM, and there are more than 60 causes, it is not known.
         """
-        if refined.refused or self.prior is not None:
+        crowded = refined.refused
+        if self.prior is not None or (crowded and refined.network.m > MOST_SOLVED):
             return refined
-        (rows,) = sample_rows(moments.of_used(part.rows))
-        faded = hardly_on(refined.network, rows, moments.frequency[moments.used], part.rows.n_rows)
+        (rows,) = sample_rows(moments.of_used(part.rows), _CROWDED_ROWS if crowded else _SAMPLED_ROWS)
+        faded = hardly_on(refined.network, rows, moments.frequency[moments.used], part.rows.n_rows, crowded)
         return refined if faded is None else replace(refined, network=faded, before=refined.network)
 
     def _restart(self, model: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork | None:

@@ -104,7 +104,8 @@ class Case:
 
     @property
     def name(self) -> str:
-        return type(self.estimator).__name__
+        kind = vars(self.estimator).get("kind")
+        return type(self.estimator).__name__ + (f"({kind})" if kind == "counts" else "")
 
     def fit(self, **parameters: Any) -> Any:
         """A fresh estimator, fitted on the data."""

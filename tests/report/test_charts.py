@@ -269,6 +269,7 @@ def test_a_saved_picture_is_a_png(opened):
 
 def test_tables_are_saved_as_texts_that_no_spreadsheet_computes(opened):
     opened.execute_script("window.saved = []; Charts.save = (name, blob) => saved.push([name, blob])")
+    opened.execute_script("document.querySelector('#evidence details').open = true")
     button = opened.find_element("css selector", "#evidence .tools button")
     button.click()
     script = "const done = arguments[0]; const [[name, blob]] = saved; blob.text().then((text) => done([name, text]))"

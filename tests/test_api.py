@@ -119,12 +119,20 @@ ORDER = dict.fromkeys(NO_Y, "the check changes the order of the rows as well, in
 MORE_ROWS = {
     "check_sample_weight_equivalence_on_dense_data": "as many sources as columns need more than the check's 13 rows"
 }
+ADDED = dict.fromkeys(
+    ["check_fit_score_takes_y", "check_n_features_in_after_fitting"], "partial_fit is of topics by projection"
+)
+SHORT = {"check_sample_weights_list": "only 4 of the 30 documents have two words, and copies of them are in one group"}
 NEGATIVE = {"check_decision_proba_consistency": "its data has negative entries, whatever the estimator's tags say"}
 
 
 def expected_failures(estimator):
     if isinstance(estimator, MomentMultiLabelClassifier):
         return NEGATIVE | NO_Y
+    if isinstance(estimator, AnchorTopics):
+        return ADDED
+    if isinstance(estimator, (SpectralLDA, SingleTopicModel)):
+        return SHORT
     if isinstance(estimator, ApproximateNMF):
         return ORDER
     if isinstance(estimator, TensorICA) and estimator.n_components is None:

@@ -86,7 +86,14 @@ def test_numbers_that_are_none_or_out_of_range(world, value, form):
 def test_negative_numbers_where_counts_or_truth_values_are_meant(world, form):
     if (
         world.name
-        in ("SphericalGaussianMixture", "TensorICA", "IncoherentDictionary", "SeparableNMF", "ApproximateNMF")
+        in (
+            "SphericalGaussianMixture",
+            "BackgroundPCA",
+            "TensorICA",
+            "IncoherentDictionary",
+            "SeparableNMF",
+            "ApproximateNMF",
+        )
         or "V" in world.data
         or fitted(world).get_params().get("distribution") == "gaussian"
     ):

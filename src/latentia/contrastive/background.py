@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
@@ -298,7 +299,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If X has another number of columns than in the fit, or NaN.
         """
         blocks = table_blocks(self, X, reset=False, sparse=False)
-        return np.vstack([(block[0] - self.mean_) @ self.components_.T for block in blocks])
+        return np.vstack([(_dense(block) - self.mean_) @ self.components_.T for block in blocks])
 
 
 # --- moments ------------------------------------------------------------------------------------------------------
@@ -316,10 +317,16 @@ class _Gram:
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
         groups = self.dealt.of(block.rows)
         for g in self.dealt.all:
-            rows = np.asarray(block[0])[groups == g] - self.center
+            rows = _dense(block)[groups == g] - self.center
             rows = np.hstack([np.ones((len(rows), 1)), rows])
             state[g] += rows.T @ rows
         return state
+
+
+def _dense(block: Block) -> np.ndarray:
+    if sparse.issparse(block[0]):
+        raise LatentiaError("The Blocks are sparse: dense tables are needed. Use their arrays.")
+    return np.asarray(block[0])
 
 
 class _Powers:
@@ -332,7 +339,7 @@ class _Powers:
         return np.zeros((self.dealt.n, 3, self.vectors.shape[1]))
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        groups, squares = self.dealt.of(block.rows), ((np.asarray(block[0]) - self.center) @ self.vectors) ** 2
+        groups, squares = self.dealt.of(block.rows), ((_dense(block) - self.center) @ self.vectors) ** 2
         for g in self.dealt.all:
             own = squares[groups == g]
             state[g] += np.array([np.full(own.shape[1], len(own)), own.sum(axis=0), (own**2).sum(axis=0)])
@@ -483,7 +490,8 @@ def _held_out(moments: _Moments, dealt: RowGroups, k: int) -> list[float]:
         vectors = units.filters(units.contrasts(moments.cases.covariance(half))[1])
         tables = moments.cases, moments.controls
         ratios = [np.einsum("di,di->i", vectors, one.covariance(other) @ vectors) for one in tables]
-        bulk.append(np.log(np.median(ratios[0] / np.maximum(ratios[1], np.finfo(float).tiny))))
+        tiny = np.finfo(float).tiny
+        bulk.append(np.log(max(np.median(ratios[0] / np.maximum(ratios[1], tiny)), tiny)))
         filters.append(vectors[:, :k])
     powers = [one.powers(np.hstack(filters)) for one in (moments.cases, moments.controls)]
     gaps, errors, apart = [], [], []

@@ -82,8 +82,7 @@ class RowGroups:
     stretch : int
         Neighbouring rows that are dealt together.
     leaders : ndarray of int, optional
-        For every row of the source a number, by which it is dealt: that of its kind, where rows have copies. See
-        `latentia.passes.deal`.
+        For every row of the source the one that it is dealt with: the first of its copies. See `latentia.passes.deal`.
     """
 
     n: int = 4

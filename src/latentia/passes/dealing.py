@@ -191,11 +191,11 @@ def _distinctive(part: Any) -> np.ndarray:
 
 
 def _first_copies(blocks: Blocks) -> np.ndarray | None:
-    """For every row of the source the number of its kind, in the order of their first rows; None if copies are accidents.
+    """For every row of the source the number of the first row that is the same; None if they are so by accident.
 
     That can be where columns are few: some rows are then frequent, and most of the different ones are there once.
     """
-    n_parts = len(blocks.shapes)
+    leaders, n_parts = np.arange(blocks.shapes[0][0]), len(blocks.shapes)
     found = [
         (block.rows, _hashes(block[:n_parts]), np.logical_or.reduce([_distinctive(part) for part in block[:n_parts]]))
         for block in blocks
@@ -205,9 +205,7 @@ def _first_copies(blocks: Blocks) -> np.ndarray | None:
     different = counts[distinctive[first]]
     if sum(shape[1] for shape in blocks.shapes) < _FEW_COLUMNS and (different == 1).mean() > _ONCE:
         return None
-    leaders, kinds = len(first) + np.arange(blocks.shapes[0][0]), np.empty(len(first), np.int64)
-    kinds[np.argsort(first)] = np.arange(len(first))
-    leaders[rows] = kinds[same]
+    leaders[rows] = rows[first][same]
     return leaders
 
 

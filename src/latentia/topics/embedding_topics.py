@@ -499,8 +499,11 @@ def _numbers(embeddings: Any, blocks: list[Any]) -> np.ndarray:
         embeddings = np.vstack([np.asarray(block[1]) for block in blocks])
     if isinstance(embeddings, Blocks):
         embeddings = embeddings.table()
-    if embeddings is None or not hasattr(embeddings, "__len__") or sparse.issparse(embeddings):
+    if sparse.issparse(embeddings):
+        embeddings = embeddings.toarray()
+    if embeddings is None or not hasattr(embeddings, "__len__"):
         raise LatentiaError(
             "There are no embeddings: give an array with a row for each document, embeddings=, or embedder= and texts."
         )
-    return np.asarray(number_table(embeddings, "embeddings", sparse_allowed=False, min_rows=1), dtype=np.float64)
+    table = number_table(embeddings, "embeddings", sparse_allowed=False, min_rows=1)
+    return np.ascontiguousarray(table, dtype=np.float64)

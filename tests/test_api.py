@@ -132,7 +132,7 @@ def expected_failures(estimator):
     if isinstance(estimator, AnchorTopics):
         return ADDED
     if isinstance(estimator, (SpectralLDA, SingleTopicModel)):
-        return SHORT
+        return SHORT | (CLUSTERS if hasattr(estimator, "predict_proba") else {})
     if isinstance(estimator, ApproximateNMF):
         return ORDER
     if isinstance(estimator, TensorICA) and estimator.n_components is None:

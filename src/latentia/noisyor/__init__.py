@@ -2,7 +2,7 @@
 
 from ._methods import Diagnosis, Edge
 from .absences import ExactAbsences
-from .inference import Question
+from .inference.questions import Question
 from .noisy_or import NoisyOr
 
 __all__ = ["Diagnosis", "Edge", "ExactAbsences", "NoisyOr", "Question"]

@@ -23,7 +23,8 @@ from ..passes import Blocks
 from ._bif import write_bif
 from ._findings import rows_with_gaps
 from .baskets import is_baskets
-from .inference import SAMPLING, Network, Posteriors, Question, attributions, posteriors, questions
+from .inference import SAMPLING, Network, Posteriors, attributions, posteriors, questions
+from .inference.questions import Question
 
 _NAMING, _LEAST_NAMING = 2, 0.1  # findings that name a cause, and their least strength
 _LEAST_FREQUENCY = 1e-9

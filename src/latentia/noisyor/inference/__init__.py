@@ -3,7 +3,7 @@
 from .attribution import attributions
 from .network import Network
 from .posterior import posteriors
-from .questions import Question, questions
+from .questions import questions
 from .records import ENUMERATION, QUICKSCORE, SAMPLING, SEARCH, Posteriors
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "SEARCH",
     "Network",
     "Posteriors",
-    "Question",
     "attributions",
     "posteriors",
     "questions",

@@ -8,6 +8,7 @@ from contract import CASES
 from scipy import sparse
 
 import latentia
+from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.passes import Blocks
@@ -65,3 +66,10 @@ def test_what_has_no_manifest():
     model = SphericalGaussianMixture(1, n_splits=0).fit(np.random.default_rng(0).normal(size=(20, 2)))
     with pytest.raises(LatentiaError, match="no manifest"):
         latentia.verify({}, model)
+
+
+def test_a_model_that_was_added_to_is_learned_for_its_manifest_and_its_figures():
+    X = planted.gaussian_mixture(300, n_components=2, n_features=4, separation=8).X
+    added, fitted = SphericalGaussianMixture(2).partial_fit(X), SphericalGaussianMixture(2, keep_moments=True).fit(X)
+    assert latentia.manifest(added, X)["data"] == latentia.manifest(fitted, X)["data"]
+    assert SphericalGaussianMixture(2).partial_fit(X).tables.keys() == fitted.tables.keys()

@@ -46,7 +46,7 @@ def manifest(model: Any, *data: Any, **named: Any) -> dict[str, Any]:
     LatentiaError
         If the model is not fitted, or if an argument holds neither numbers nor texts.
     """
-    if not isinstance(model, Estimator) or "evidence_" not in vars(model):
+    if not isinstance(model, Estimator) or not hasattr(model, "evidence_"):
         raise LatentiaError(f"A fitted estimator of latentia is needed, not a {type(model).__name__}.")
     header, arrays = contents(model)
     given, others = in_blocks(type(model).fit, data, named)

@@ -114,8 +114,8 @@ def entry(model: Any, table: Mapping[str, Any], what: str) -> Any:
 
 def attribute(model: Any, name: str, what: str) -> Any:
     """What a fit has found, or an error that says what is missing where it has not, or nothing."""
-    check_is_fitted(model)
-    found = getattr(model, name, None)
+    check_is_fitted(model, "evidence_")
+    found = vars(model).get(name)
     if found is None or not len(found):
         raise LatentiaError(f"This {type(model).__name__} has no {what} ({name}).")
     return found

@@ -96,9 +96,8 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
     tell what they are about. The fit is deterministic, gives every document to a topic, and says how far to trust both:
     the groups, and whether the words tell them.
 
-    Choose it in place of BERTopic where texts are short, or in several languages that one embedding covers; where a run must
-    give the topics of the run before; where no document may be left out. Choose `AnchorTopics` or `SingleTopicModel`
-    where there are words alone: they need no embeddings.
+    Choose it in place of BERTopic where a run must give the topics of the run before, and where no document may be left out.
+    Choose `AnchorTopics` or `SingleTopicModel` where there are words alone: they need no embeddings.
 
     Parameters
     ----------

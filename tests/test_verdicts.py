@@ -1,5 +1,6 @@
 """A fit that the data does not support says so once, in every family."""
 
+import re
 import warnings
 
 import pytest
@@ -48,16 +49,14 @@ def test_what_was_not_measured_is_open_and_no_reason_to_warn(case):
 def test_a_number_that_advice_names_is_left_out_where_it_was_compared():
     rows = planted.gaussian_mixture(3000, n_components=3, n_features=6, random_state=0).X
     codes = planted.sparse_codes(2500, n_features=24, n_components=30, sparsity=2, noise=0.03, random_state=11).X
-    for asked, compared, data in (
-        (SphericalGaussianMixture(6), [5, 6], rows),
-        (IncoherentDictionary(40, refine=3), [32, 40], codes),
-    ):
+    for asked, data in ((SphericalGaussianMixture(6), rows), (IncoherentDictionary(40, refine=3), codes)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LatentiaWarning)
             evidence = asked.fit(data).evidence_
-        assert f"ask for {compared[0]}" in str([check.remedy for check in evidence.checks])
-        evidence.forget_sizes(compared)
-        assert f"ask for {compared[0]}" not in str(evidence.checks)
+        named = re.search(r"ask for (\d+)", str([check.remedy for check in evidence.checks]))
+        assert named and int(named[1]) < asked.n_components
+        evidence.forget_sizes([int(named[1]), asked.n_components])
+        assert "ask for" not in str(evidence.checks)
         assert evidence.advice
 
 

@@ -69,7 +69,7 @@ class Counts(Vectors):
     def blocks(self, blocks: Blocks) -> Blocks:
         def checked(block: Block) -> list[Any]:
             check_counts(block[0], block.rows)
-            return [block[0], block[-1]]
+            return [as_floats(block[0]), block[-1]]
 
         return finite_blocks(blocks).map(checked, blocks.shapes)
 

@@ -28,7 +28,7 @@ _SEARCHED = 100_000_000  # stored counts times topics that a search reads
 _SWEEPS, _WAVES, _BETWEEN = 10, 5, 2  # sweeps before topics are joined; waves of joining; sweeps after each
 LARGE = 5_000_000
 """Stored counts from which on the order of documents is kept, and more sweeps would follow their noise."""
-_SETTLES = 1e-4, 2, 10  # relative gain of a sweep that is as good as nothing, times in a row, after so many sweeps
+_SETTLES = 3e-5, 2, 10  # relative gain of a sweep that is as good as nothing, times in a row, after so many sweeps
 _LARGE_SETTLES = 5e-4, 1, 6  # the same of so many counts
 SETTLED = _LARGE_SETTLES[0]
 """Share of the log-likelihood that the last sweep gains at most, of topics that have settled."""

@@ -164,7 +164,7 @@ def test_missing_steps(call, refused, rows, chain, words, vectors, tmp_path):
     table = tmp_path / "words.csv"
     table.write_text("\n".join(["word,who", *(f"{word},p{i // 40}" for i, word in enumerate(column))]))
     options = ["-k", 3, "--column", "word", "--sequence", "who"]
-    assert "--missing keep takes them as not seen" in refused("hmm", table, *options)
+    assert "--missing keep treats them as missing" in refused("hmm", table, *options)
     printed = call("hmm", table, *options, "--missing", "keep", "--out", tmp_path / "o")
     assert f"6,000 steps, {gone.sum():,} of them missing, 6 symbols" in printed
     paths = rows(tmp_path / "o" / "paths.csv")

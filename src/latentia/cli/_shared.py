@@ -72,7 +72,7 @@ Ignore = Annotated[str | None, typer.Option(help="Columns not to use, such as an
 Refine = Annotated[
     str,
     typer.Option(
-        help="Steps of refinement after the recovery: a number, 0 for the theorem, or auto: until it has settled.",
+        help="Steps of refinement after the recovery: a number, 0 for the theorem, or auto: until it converges.",
         callback=steps_of,
     ),
 ]
@@ -100,7 +100,7 @@ NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no binary copies
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", help="Encoding of texts and CSV files, such as cp1251; by default it is found."),
+    typer.Option("--encoding", help="Encoding of texts and CSV files, such as cp1251; detected by default."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 FullEvidence = Annotated[bool, typer.Option("--evidence", help="Print all checks, not only those that decide.")]
@@ -123,7 +123,7 @@ _NAMED = re.compile(
     r"\b(cache|columns?|columns_v|encoding|ignore|lower|min_count|sequence|size|tags|target)=(?=[\s.,)])"
 )  # in texts of readers
 _VALUES = {"cache=False": "--no-cache", "classes=True": "--fit logistic", "classes=False": "--fit regression"}
-_WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "takes them as not seen"}
+_WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "treats them as missing"}
 
 
 # --- a command --------------------------------------------------------------------------------------------------
@@ -624,7 +624,7 @@ def possible_sizes(sizes: Sequence[int], most: int, data: str, what: str, consol
     if not kept:
         raise LatentiaError(f"{data} carry at most {most} {what}: -k {sizes[0]} is too large.")
     if len(kept) < len(sizes):
-        say(console, f"{data} carry at most {most} {what}: the range ends there.")
+        say(console, f"{data} carry at most {most} {what}: the range stops there.")
     return kept
 
 
@@ -655,7 +655,7 @@ class Reading:
     ways : tuple of str
         What ``--missing`` may say in this command; empty where there is no such option.
     encoding : str, optional
-        Of texts; found if it is not given.
+        Of texts; detected if it is not given.
     """
 
     progress: bool = True
@@ -774,7 +774,7 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
     _print_checks(evidence.rests_on(), console, full)
     notes = [("", check) for check in evidence.checks if not status(check)]
     if full and notes:
-        say(console, "\nFor theorists, and deciding nothing:")
+        say(console, "\nMore measurements (not part of the verdict):")
         _print_checks(notes, console, full)
     errors = (
         f"{first_sentence(evidence.closing)} "

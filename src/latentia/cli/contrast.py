@@ -1,4 +1,4 @@
-"""``latentia contrast``: what one table has and another one of the same rows has not, as tables, a model and a report."""
+"""``latentia contrast``: what is in one table but not in a second one about the same rows, as tables and a report."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def contrast(
     ] = None,
     missing: MayBeMissing = None,
 ) -> dict[str, Any]:
-    """Learn what one table has and another one of the same rows has not, and write tables, a model and a report."""
+    """Find what is in one table but not in a second table about the same rows, and write tables, a model and a report."""
     _check_options(fit, target, k, method, order, scale, edges, penalty, alpha)
     noun = f"{NOUNS[fit]}s"
     sizes: list[Any] = parse_sizes(k or "2", noun) if fit in _SIZED else [None]

@@ -260,7 +260,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
                 "What the mixture says better of the third and fourth cumulants of s1 than one Gaussian does, less a penalty "
                 "for its parameters.",
                 "not in the paper", "veto",
-                "One Gaussian says as much of s1 as these components: there are no clusters to be told.",
+                "One Gaussian says as much of s1 as these components: there are no clusters to be found.",
             )
         ]  # fmt: skip
 

@@ -125,7 +125,7 @@ def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndar
     extra = [terms[i] for i in order[np.abs(np.diag(r)) < _EXTRA]]
     if extra:
         raise LatentiaError(
-            f"{', '.join(extra)} can be told from the other terms: leave {'it' if len(extra) == 1 else 'them'} out."
+            f"{', '.join(extra)} follows from the other terms: leave {'it' if len(extra) == 1 else 'them'} out."
         )
 
 

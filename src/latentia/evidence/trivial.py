@@ -26,8 +26,8 @@ def trivial_checks(
     Parameters
     ----------
     fitted, trivial : ndarray of shape (n,)
-        Log-likelihood of each of some rows under both, in nats. Rows that were learned from have the penalty of Schwarz, half
-        the logarithm of the rows for each parameter more; give ``extra=0`` for others.
+        Log-likelihood of each of some rows under both, in nats. On training rows the gain is reduced by Schwarz's penalty, half
+        the logarithm of their number per extra parameter; give ``extra=0`` for held-out rows.
     extra : int
         Parameters that the fit has more than the trivial model.
     n_rows : int

@@ -267,8 +267,8 @@ def surplus_check(measured: Measured) -> Check:
     """Whether each component stands out of the noise."""
     return Check(
         "components above the noise", "smallest over its noise", _surplus(measured), at_least(1.0),
-        "The weakest direction of the fitted rows over that of noise. Below 1 there are more components than the data tells.",
-        "not in the papers", "caution", "These are more components than the data tells apart.",
+        "The weakest direction of the fitted rows over that of noise. Below 1 there are too many components for the data.",
+        "not in the papers", "caution", "Fit fewer components: the data does not separate this many.",
     )  # fmt: skip
 
 
@@ -328,7 +328,7 @@ def held_out_checks(rows: np.ndarray, components: np.ndarray, mixing: str, seed:
 def _notes(
     measured: Measured, rows: np.ndarray, components: np.ndarray, others: dict[str, np.ndarray], limit: float
 ) -> list[Check]:
-    """Lines for theorists."""
+    """Measurements that are not part of the verdict."""
     weights = row_weights(rows, components, measured.mixing)
     sums = np.abs(rows).sum(axis=1)
     bright = sums > 0

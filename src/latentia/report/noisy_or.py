@@ -370,7 +370,7 @@ def _spectrum(model: Any) -> Figure:
     return Figure(
         "spectrum", spectrum(model.spectrum_, m, [noise] if noise else [], "size"), "How many causes the data shows",
         "Bars of the directions, and the line of noise",
-        "Findings of one cause appear together more often than chance would have it. All such coincidences are taken apart "
+        "Findings of one cause appear together more often than chance would have it. All such coincidences are decomposed "
         f"into directions, the largest first. {said}", hint=hint,
     )  # fmt: skip
 

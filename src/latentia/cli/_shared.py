@@ -474,7 +474,8 @@ def _compared(
     """A row of measures for every number of components that the data can carry, printed; the best number, and why."""
     rows: Rows = []
     found: list[Size] = []
-    with progress_bar(progress and "comparing", len(sizes), how.noun) as advance, warnings.catch_warnings():
+    work = sum(int(size or 1) for size in sizes)  # larger numbers take longer
+    with progress_bar(progress and "comparing", work, how.noun) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)  # the model of all the data says again what concerns it
         for size in how.walk(sizes, found):
             try:
@@ -489,7 +490,7 @@ def _compared(
                     raise
                 say(console, f"-k {size} and more are skipped: {error.problem}")
                 break
-            advance(1)
+            advance(int(size or 1))
     rows.sort(key=lambda row: row[how.noun])
     if all(row["goodness of fit"] is None for row in rows):
         rows = [{name: value for name, value in row.items() if name != "goodness of fit"} for row in rows]

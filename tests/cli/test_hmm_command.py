@@ -126,7 +126,7 @@ def test_a_range_is_compared(call, rows, recommended, text, vectors, tmp_path):
     assert "Other numbers of states" in (tmp_path / "o" / "report.html").read_text("utf-8")
     printed = call("hmm", vectors, "-k", "2:9", "--refine", 1, "--columns", "pulse,pressure", "--out", tmp_path / "v")
     assert "a tenth of every sequence" in printed
-    assert "columns pulse, pressure carry at most 3 states: the range ends there" in printed
+    assert "columns pulse, pressure carry at most 3 states: the range stops there" in printed
     compared = rows(tmp_path / "v" / "comparison.csv")
     assert float(compared[1]["held-out log-likelihood"]) > float(compared[0]["held-out log-likelihood"]) + 0.1
 

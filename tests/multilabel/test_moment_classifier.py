@@ -591,7 +591,7 @@ def test_evidence_that_was_not_measured_does_not_hold(corpus):
     assert not model.evidence_.topics.measured
     assert model.evidence_.topics.verdict.startswith("NOT MEASURED")
     assert model.evidence_.holds  # the predictions, which were measured
-    assert "grade of their own: not measured" in model.evidence_.advice
+    assert "graded separately: not measured" in model.evidence_.advice
     assert not MomentMultiLabelClassifier(6, n_splits=0, head="bayes").fit(corpus.X, corpus.Y).evidence_.holds
     with pytest.raises(LatentiaError, match="stability needs the labels as well"):
         model.evidence_.stability(corpus.X)

@@ -60,7 +60,9 @@ def contrast(
         Path,
         typer.Argument(metavar="V", help="The table to set apart: the same rows in the same order, other columns."),
     ],
-    fit: Annotated[str, typer.Option(help=f"What to learn of what U has and V has not: {', '.join(_KINDS)}.")] = "pca",
+    fit: Annotated[
+        str, typer.Option(help=f"What to learn about the part of U that V lacks: {', '.join(_KINDS)}.")
+    ] = "pca",
     target: Annotated[
         str | None,
         typer.Option(help="What to predict, with regression or logistic: a column of U, or a file of one column."),

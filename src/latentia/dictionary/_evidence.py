@@ -149,7 +149,7 @@ def dictionary_checks(
         *_graph_checks(measured),
         Check(
             "rounds have converged", "relative change", _last_change(measured.errors),
-            at_most(0.01), f"{len(measured.errors)} rounds. What the last one changed of the error.", "not in the paper",
+            at_most(0.01), f"{len(measured.errors)} rounds. Relative change of the error in the last one.", "not in the paper",
         ),
     ]  # fmt: skip
     return lines

@@ -33,8 +33,8 @@ def settled_checks(refinement: Any, share: float | None = None) -> list[Check]:
         ]
     measured = refinement.remaining if refinement.remaining == refinement.remaining else gain
     meaning = f"{len(values)} steps. " + (
-        "What further ones are predicted to gain."
+        "Predicted gain of further ones."
         if refinement.remaining == refinement.remaining
-        else "What the last one gained. Parts of the data cannot see what is left to gain."
+        else "Gain of the last one. Parts of the data do not show what is left to gain."
     )
     return [Check("EM has converged", "log-likelihood, nats", measured, at_most(_STILL), meaning, "not in the paper")]

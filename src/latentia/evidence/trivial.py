@@ -47,7 +47,7 @@ def trivial_checks(
     return [
         Check(
             f"better than {against}", f"nats {'an' if unit[0] in 'aeiou' else 'a'} {unit}", gain, above(0),
-            f"What the fit gains in the likelihood of {len(fitted):,} {unit}s over {against}, less a penalty for its "
+            f"Gain in the likelihood of {len(fitted):,} {unit}s over {against}, less a penalty for its "
             "parameters.",
             "not in the papers", "veto",
             f"This fit predicts no better than {against}: do not use it. Ask for fewer components, scale or clean the data, or "

@@ -473,7 +473,7 @@ def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:
     return [
         Check(
             "better than full covariances", "nats a row", -gain, above(-_FULL),
-            "What the fit predicts better than one with any covariances from the same components, on rows left out.",
+            "Gain in prediction of left-out rows over a fit with full covariances.",
             "not in the paper", "caution", f"{what} within components: ask for covariance_type='full'.",
         )
     ]  # fmt: skip
@@ -488,7 +488,7 @@ def _against_one_fewer(fitted: Fitted) -> list[Check]:
     return [
         Check(
             "better than one fewer", "nats a row", gain_over_one_fewer(fitted.rows, fitted.moments, mixture), above(0),
-            "What the fit gains over one with two of its components merged, less a penalty for its parameters.",
+            "Gain in likelihood over a fit with two of its components merged, less a penalty for its parameters.",
             "not in the paper", "caution",
             f"Two components stand for one: ask for {k - 1} components, or fewer.", k - 1,
         )

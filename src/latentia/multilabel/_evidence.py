@@ -294,7 +294,7 @@ def _head(chosen: Chosen) -> list[Check]:
     if head.kind == "logistic":
         what += " on all words" if head.features is None else " on supervised directions"
     compared = f" Compared by held-out precision and AUC: {chosen.text}." if chosen.text else ""
-    lines = [Check("head", "", what, None, f"What predicts labels.{compared}", "not in the paper")]
+    lines = [Check("head", "", what, None, f"The head that predicts labels.{compared}", "not in the paper")]
     lines += _ranking(held)
     if held is not None:
         lines += [_first(held), _rare(held)]

@@ -234,8 +234,8 @@ def evidence_checks(
         structure_check(structure(rows, components, mixing, seed)),
         Check(
             "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_OUTSIDE, hull.most), "1 for noise"),
-            "What the hull of the components leaves of rows in its own span, against what noise leaves. More says that some "
-            "components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
+            "Part of the rows, in the span of the components, that lies outside of their hull, relative to noise. More says "
+            "that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
             "No rows seem to be a component alone: look at the rows with the largest residual, or use ApproximateNMF.",
         ),
         second.check(),

@@ -545,7 +545,7 @@ _HINTS = {
     "positive together, negative apart. Beside them what simpler methods say.",
     "part": "Their share of the variance, columns in standard deviations, and the columns where they are strongest, with the "
     "share of the column's variance.",
-    "coefficient": "What one unit more of a column adds to {adds}, once what U shares with V is removed, in the units of the "
+    "coefficient": "Effect of one more unit of a column on {adds}, once what U shares with V is removed, in the units of the "
     "files. One that is smaller than its plus or minus may as well be zero, or have the other sign. Beside them what simpler "
     "methods say.",
 }

@@ -54,8 +54,8 @@ class PairFit(NamedTuple):
         return [
             Check(
                 "goodness of fit", "(|S|^2 - l^2) / sd", self.deviations, at_most(_MOST, "standard deviations"),
-                "What two states leave of the pairs of neighbours. Above the limit the steps have structure that the model "
-                "does not have, and errors are widened by it.", "not in the paper", "caution", _REMEDY,
+                "Part of the pairs of neighbours that two states do not explain. Above the limit the steps have structure "
+                "that the model does not have, and errors are widened by it.", "not in the paper", "caution", _REMEDY,
             ),
             Check(
                 "symbols that return", "sum of c_xx, 1 to 3 apart", abs(self.repeats),
@@ -194,8 +194,8 @@ def chain_checks(m: Measured, n_steps: int) -> list[Check]:
         ),
         Check(
             "best possible test", "1/2 + (E[Y^2] - 1)^(1/2) / 4", m.best_test, above(_CHANCE, "1/2 for a coin"),
-            "Largest chance with which any method detects two states without a symbol in common, which switch as those found "
-            "do, or else one step in four, from independent draws of as many steps and symbols. 1 where there is no bound.",
+            "Largest chance with which any method distinguishes two states without a common symbol, which switch as those "
+            "found do, or else one step in four, from independent draws of as many steps and symbols. 1: there is no bound.",
             "Lemma B.6", "veto",
             "In so few steps no method detects two states that switch as often: about five for each symbol are needed.",
         ),

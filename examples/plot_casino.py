@@ -2,7 +2,7 @@
 The dishonest casino
 ====================
 
-**Question: which die was thrown when, if only the throws are seen?**
+**Question: which die was thrown when, if only the throws are known?**
 
 A casino has a fair die and a loaded one that shows a six half of the time, and exchanges them now and then. This is
 the textbook example of a hidden Markov model, and a hard one for the textbook algorithm: from random starts EM often

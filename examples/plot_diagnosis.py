@@ -43,7 +43,7 @@ print(f"{(alike.max(axis=1) > 0.9).sum()} of 80 diseases found, strengths off by
 # %%
 # A new patient
 # -------------
-# One with a disease comes in, and tells of three of the findings. Nothing else is known yet: NaN.
+# One with a disease comes in, and reports three of the findings. Nothing else is known yet: NaN.
 new = truth.sample(1000, 2)
 patient = int(np.flatnonzero((new.causes.sum(axis=1) == 1) & (new.X.sum(axis=1) > 12))[0])
 disease = int(np.flatnonzero(new.causes[patient])[0])

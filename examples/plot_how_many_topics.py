@@ -17,7 +17,7 @@ from latentia.plots import plot_comparison
 from latentia.topics import AnchorTopics
 
 # %%
-# Documents of twelve topics, which the fit is not told.
+# Documents of twelve topics, a number that the fit does not know.
 corpus = planted.topic_corpus(1500, n_topics=12, n_words=600, length=100, random_state=1)
 model = AnchorTopics(range(6, 19, 3)).fit(corpus.counts)
 print("recommended:", model.n_components_)

@@ -59,7 +59,7 @@ print(f"effects on plug-in shares are smaller by {short:.0%}")
 # %%
 # What a referee asks
 # -------------------
-# - *How many answers per cell?* 600 per arm tell its mean share to about two points here, 60 to five. Say how
+# - *How many answers per cell?* 600 per arm give its mean share to about two points here, 60 to five. Say how
 #   many there are in the smallest cell that is interpreted.
 # - *What is a share?* The part of an answer's words that belongs to the topic; long answers do not count more.
 # - *Were topics and effects learned from the same answers?* Yes, and the intervals know of errors of the topics, by fits on

@@ -140,13 +140,13 @@ class Additive(Staged):
         return self._changed((X,), refine_on=rows, sample_weight=sample_weight)
 
     def forget(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Receipt:
-        """Take rows away again: the model is that of the rows that are left, and no number in it tells of the others.
+        """Take rows away again: the model is that of the remaining rows, and nothing in it depends on the removed ones.
 
         Parameters
         ----------
         X : as in ``fit``
             Rows that were in a ``fit`` or ``partial_fit``. Of counts it is an error if they were not; sums of other numbers
-            do not tell.
+            do not show it.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
             How often each row is to be forgotten.
@@ -328,6 +328,6 @@ def _of_moments(sums: Sums, rows: Blocks | None) -> Check:
     how = "It was refined on rows that were given beside." if rows is not None else "It was not refined."
     return Check(
         "fitted on kept moments", "rows", float(sums.n_rows), None,
-        f"The answer is what sums over the rows say ({sums.n_bytes / 2**20:.2g} MB). {how} Rows were dealt into groups by "
+        f"The answer is what sums over the rows say ({sums.n_bytes / 2**20:.2g} MB). {how} Rows were assigned to groups by "
         "their content: copies together, neighbours apart.", "not in the paper", "note",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Reading the arrays of a ``.npz`` file that anyone may have made: what it declares is checked before anything is allocated.
+"""Read arrays from an untrusted ``.npz`` file: what it declares is checked before anything is allocated.
 
 A file holds at most what `write_arrays` would have made of its size: members that are stored take their own size in the file,
 and members that are compressed are small together, since large models are not compressed.

@@ -1,4 +1,4 @@
-"""A bar with the time that remains, on standard error where that is a screen: a log has no use for one."""
+"""Progress bar with remaining time, shown only on a terminal."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class NotSupportedWarning(EvidenceWarning):
 
 
 class FileNotice(LatentiaWarning):
-    """What was done with files that one should know: a copy put beside one, or an encoding that was found.
+    """Notice about a file: a copy was put beside it, or its encoding was detected.
 
     Parameters
     ----------

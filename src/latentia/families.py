@@ -93,7 +93,7 @@ FAMILIES = (
     ),
     Family(
         "dictionary", "dictionary",
-        "Learn atoms of which rows, or patches of images, are sums of few, and write tables, a model and a report.",
+        "Learn a dictionary of patterns, of which rows (or image patches) are sums, and write tables, a model and a report.",
         ("IncoherentDictionary",), "dictionary", "codes.csv",
     ),
     Family(
@@ -108,7 +108,7 @@ FAMILIES = (
     ),
     Family(
         "contrastive", "contrast",
-        "Learn what one table has and another one of the same rows has not, and write tables, a model and a report.",
+        "Find what is in one table but not in a second table about the same rows, and write tables, a model and a report.",
         (
             "ContrastivePCA", "ContrastiveComponents", "ContrastiveRegression", "ContrastiveLogisticRegression",
             "ContrastiveGaussianMixture", "ContrastiveIsing", "RichComponents", "BackgroundPCA",

@@ -308,7 +308,7 @@ class Section:
     figures : dict
         Figures that it has places for, by name.
     data : dict
-        What else the script of the page is told.
+        Further data for the script of the page.
     """
 
     template: str
@@ -320,7 +320,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a fitted model says.
+    """Tables, figures and sentences that describe a fitted model.
 
     Attributes
     ----------
@@ -400,7 +400,7 @@ class Summary:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What scripts of its sections take."""
+        """Data for the scripts of its sections."""
         return {name: data for part in self.parts if isinstance(part, Section) for name, data in part.data.items()}
 
     @property

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from latentia.cli import commands
+from latentia.cli._panels import _PANEL_OF
 from latentia.families import FAMILIES
 
 COMMANDS = {name: commands.command_of(name) for name in commands.COMMANDS}
@@ -119,3 +120,17 @@ def test_help_is_sentences(command):
             assert option.help, option.name
             assert option.help.endswith("."), option.name
             assert not option.help[0].isspace()
+
+
+@pytest.mark.parametrize("command", LEARN)
+def test_help_has_its_options_in_panels(command):
+    found = options(command)
+    panels = {name: option.rich_help_panel for name, option in found.items()}
+    assert set(panels.values()) == {"Data", "Model", "Output", "Large data"}
+    assert (panels["--out"], panels["--cache"], panels["--seed"]) == ("Output", "Large data", "Model")
+    number = next((option for option in found.values() if "-k" in option.opts), None)
+    assert number is None or number.metavar.startswith("N|FROM:TO:STEP")
+
+
+def test_panels_list_no_option_that_no_command_has():
+    assert set(_PANEL_OF) <= {option.name for command in COMMANDS for option in options(command).values()}

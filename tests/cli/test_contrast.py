@@ -122,7 +122,7 @@ def test_directions_and_a_range(call, rows, recommended, tmp_path):
     first, second, data = _views(tmp_path, "pca")
     out = tmp_path / "o"
     printed = call("contrast", first, second, "-k", "1:9", "--no-scale", "--out", out)
-    assert "4 columns of U carry at most 4 directions: the range ends there." in printed
+    assert "4 columns of U carry at most 4 directions: the range stops there." in printed
     size, _ = recommended(printed, rows(out / "comparison.csv"))
     found = rows(out / "directions.csv")
     assert len(found) == size

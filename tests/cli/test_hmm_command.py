@@ -126,7 +126,7 @@ def test_a_range_is_compared(call, rows, recommended, text, vectors, tmp_path):
     assert "Other numbers of states" in (tmp_path / "o" / "report.html").read_text("utf-8")
     printed = call("hmm", vectors, "-k", "2:9", "--refine", 1, "--columns", "pulse,pressure", "--out", tmp_path / "v")
     assert "a tenth of every sequence" in printed
-    assert "columns pulse, pressure carry at most 3 states: the range ends there" in printed
+    assert "columns pulse, pressure carry at most 3 states: the range stops there" in printed
     compared = rows(tmp_path / "v" / "comparison.csv")
     assert float(compared[1]["held-out log-likelihood"]) > float(compared[0]["held-out log-likelihood"]) + 0.1
 
@@ -164,7 +164,7 @@ def test_missing_steps(call, refused, rows, chain, words, vectors, tmp_path):
     table = tmp_path / "words.csv"
     table.write_text("\n".join(["word,who", *(f"{word},p{i // 40}" for i, word in enumerate(column))]))
     options = ["-k", 3, "--column", "word", "--sequence", "who"]
-    assert "--missing keep takes them as not seen" in refused("hmm", table, *options)
+    assert "--missing keep treats them as missing" in refused("hmm", table, *options)
     printed = call("hmm", table, *options, "--missing", "keep", "--out", tmp_path / "o")
     assert f"6,000 steps, {gone.sum():,} of them missing, 6 symbols" in printed
     paths = rows(tmp_path / "o" / "paths.csv")

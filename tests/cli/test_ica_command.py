@@ -43,7 +43,7 @@ def test_signals_are_separated(call, rows, written, path, mixed, tmp_path):
 
 def test_a_range_takes_the_most_sources_that_the_evidence_supports(call, rows, recommended, path, tmp_path):
     printed = call("ica", path, "-k", "1:5", "--ignore", "time", "--out", tmp_path / "o")
-    assert "signals.csv: 3 columns carry at most 3 sources: the range ends there." in printed
+    assert "signals.csv: 3 columns carry at most 3 sources: the range stops there." in printed
     assert "Comparison (on all rows)" in printed
     compared = rows(tmp_path / "o" / "comparison.csv")
     assert recommended(printed, compared) == (3, "the most that the evidence supports")

@@ -29,7 +29,7 @@ def test_a_list_of_pairs(call, rows, written, path, data, tmp_path):
     out = tmp_path / "o"
     printed = call("matrix", path, "-r", 3, "--out", out)
     assert "pairs.txt: 40,000 pairs of 400 words, 100 per word" in printed
-    assert "Words that tell most" in printed
+    assert "The most characteristic words" in printed
     assert "expected error" in printed
     assert written(out) == [
         "evidence.csv", "model.npz", "nearest.csv", "report.html", "spectrum.csv", "words.csv",

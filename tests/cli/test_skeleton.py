@@ -413,7 +413,7 @@ def test_what_was_not_measured_is_never_the_best():
 
 def test_a_range_ends_where_the_columns_do(call, rows, table, tmp_path):
     printed = call("mixture", table, "-k", "2:6", "--refine", 0, "--out", tmp_path / "o")
-    assert "x.csv: 1500 rows of 4 columns carry at most 4 components: the range ends there." in printed
+    assert "x.csv: 1500 rows of 4 columns carry at most 4 components: the range stops there." in printed
     assert [row["components"] for row in rows(tmp_path / "o" / "comparison.csv")] == ["2", "3", "4"]
 
 

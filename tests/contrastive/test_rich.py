@@ -276,7 +276,7 @@ def test_covariances_of_the_contrastive_model():
 
 def test_cumulants_that_are_not_known(model, data):
     with pytest.raises(
-        LatentiaError, match="component 3 are known from order 3 on. It takes 3 views to tell component 6"
+        LatentiaError, match="component 3 are known from order 3 on. It takes 3 views to separate component 6"
     ):
         model.covariance(3)
     with pytest.raises(LatentiaError, match="give the views as well"):

@@ -89,7 +89,7 @@ def test_clear_components_are_refined(clear):
     assert model.l1_distance(clear) < 0.96 * plain.l1_distance(clear)
     assert model.components_.shape == (3, 400)
     assert model.core_.sum() == pytest.approx(1)
-    assert model.evidence_["EM has settled"].holds
+    assert model.evidence_["EM has converged"].holds
     assert model.refinement_[-1] > model.refinement_[0] + 100
     assert model.refinement_[-1] / 40_000 == pytest.approx(model.score(clear.counts), abs=0.02)
     assert model.evidence_.component_errors[0] == pytest.approx(model.l1_distance(clear), rel=0.3)
@@ -121,7 +121,7 @@ def test_nothing_is_refined_where_there_is_no_direction_and_by_algorithm_1(clear
         ProbabilityMatrix(3, refine="auto", method="binned").fit(clear.counts),
     ):
         assert model.refinement_.shape == (0,)
-        assert "EM has settled" not in str(model.evidence_)
+        assert "EM has converged" not in str(model.evidence_)
 
 
 def test_more_pseudo_counts_bring_components_nearer_to_the_marginals(clear):

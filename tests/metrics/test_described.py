@@ -28,8 +28,8 @@ def test_documents_weigh_equally():
     ("shares", "said"),
     [
         (np.ones((3, 2)), "3 rows and there are 7 texts"),
-        (-np.ones((7, 2)), "describe both ends"),
-        (np.full((7, 2), np.nan), "describe both ends"),
+        (-np.ones((7, 2)), "describe both signs"),
+        (np.full((7, 2), np.nan), "describe both signs"),
         ([-1] * 7, "all are -1"),
         ([0.5] * 7, "whole numbers"),
     ],

@@ -39,7 +39,7 @@ def test_means_weights_and_variances(data):
     assert (np.diff(refined.weights_) <= 0).all()
     assert plain.n_passes_ == 2
     assert refined.n_passes_ == 2 + len(refined.refinement_)
-    assert refined.evidence_["EM has settled"].holds
+    assert refined.evidence_["EM has converged"].holds
     labels = np.argsort(found)[refined.predict(data.X)]
     assert (labels == data.labels).mean() > 0.95
 

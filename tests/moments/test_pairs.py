@@ -133,14 +133,14 @@ def test_newer_headers_are_read(tmp_path):
 def test_more_words_than_fit_into_memory_are_refused(monkeypatch):
     monkeypatch.setattr(os, "sysconf", lambda name: 1 << 12)
     with pytest.raises(
-        LatentiaError, match="Pair 1 has the word 2147483000: a table of so many words is too large for 2"
+        LatentiaError, match="Pair 1 has the word 2147483000: a table of that many words is too large for 2"
     ):
         count_pairs(np.array([[0, 1], [5, 2147483000]]))
     with pytest.raises(
-        LatentiaError, match="Pair 1 has the word 9000000: a table of so many words does not fit into mem"
+        LatentiaError, match="Pair 1 has the word 9000000: a table of that many words does not fit into mem"
     ):
         count_pairs(np.array([[0, 1], [5, 9_000_000]]))
-    with pytest.raises(LatentiaError, match="^n_words=2147483000: a table of so many words does not fit"):
+    with pytest.raises(LatentiaError, match="^n_words=2147483000: a table of that many words does not fit"):
         count_pairs(np.array([[0, 1], [5, 6]]), 2147483000)
 
 

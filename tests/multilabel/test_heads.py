@@ -264,7 +264,7 @@ def test_the_verdict_is_on_predictions_that_do_not_use_the_topics(corpus):
     assert evidence.grade in ("supported", "with care")
     assert "first label is right" in evidence.verdict
     assert evidence.topics.grade == "not supported"
-    assert "The predictions do not use the topics, which have a grade of their own: not supported." in evidence.advice
+    assert "The predictions do not use the topics, which are graded separately: not supported." in evidence.advice
     assert evidence.topics.verdict in str(evidence).replace("\n", " ")
     assert list(evidence.components) == list(evidence.topics.components)
     assert evidence.component_errors.shape == (4,)

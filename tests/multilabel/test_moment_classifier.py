@@ -221,8 +221,8 @@ def test_refining_until_it_settles(short):
     assert model.refinement_[-1] == pytest.approx(many.refinement_[-1], abs=2)
     assert model.refinement_[-1] > few.refinement_[-1] + 1
     assert model.n_passes_ == 5 + len(model.refinement_)
-    assert model.evidence_["EM has settled"].holds
-    assert not few.evidence_["EM has settled"].holds
+    assert model.evidence_["EM has converged"].holds
+    assert not few.evidence_["EM has converged"].holds
     errors = recovery_errors(normalised(model.word_probabilities_), normalised(short.truth.word_probabilities))
     assert model.evidence_.component_errors.mean() == pytest.approx(errors.mean(), rel=0.3)
     np.testing.assert_allclose(model.word_probabilities_, many.word_probabilities_, atol=0.01)
@@ -245,7 +245,7 @@ def test_the_printed_algorithm_is_not_refined(corpus):
     assert (model.word_probabilities_ == plain.word_probabilities_).all()
     assert model.n_passes_ == plain.n_passes_
     assert model.refinement_.shape == (0,)
-    assert "EM has settled" not in str(model.evidence_)
+    assert "EM has converged" not in str(model.evidence_)
 
 
 # --- use --------------------------------------------------------------------------------------------------------
@@ -591,7 +591,7 @@ def test_evidence_that_was_not_measured_does_not_hold(corpus):
     assert not model.evidence_.topics.measured
     assert model.evidence_.topics.verdict.startswith("NOT MEASURED")
     assert model.evidence_.holds  # the predictions, which were measured
-    assert "grade of their own: not measured" in model.evidence_.advice
+    assert "graded separately: not measured" in model.evidence_.advice
     assert not MomentMultiLabelClassifier(6, n_splits=0, head="bayes").fit(corpus.X, corpus.Y).evidence_.holds
     with pytest.raises(LatentiaError, match="stability needs the labels as well"):
         model.evidence_.stability(corpus.X)

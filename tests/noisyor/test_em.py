@@ -167,8 +167,8 @@ def test_no_leak_is_zero(refine):
 
 
 def test_it_says_whether_it_has_settled(rows, model):
-    checks = [NoisyOr(12, refine=refine, n_splits=0).fit(rows).evidence_["EM has settled"] for refine in (1, 2)]
-    settled = model.evidence_["EM has settled"]
+    checks = [NoisyOr(12, refine=refine, n_splits=0).fit(rows).evidence_["EM has converged"] for refine in (1, 2)]
+    settled = model.evidence_["EM has converged"]
     assert [check.holds for check in (*checks, settled)] == [None, False, True]
     assert 0 <= settled.measured <= LEAST_GAIN
 
@@ -215,7 +215,7 @@ def test_the_evidence_says_that_it_was_refused(weak):
     assert len(model.refinement_) == 1
     assert model.n_passes_ == 2
     assert model.evidence_.component_errors is not None
-    assert "EM has settled" not in [check.name for check in model.evidence_.checks]
+    assert "EM has converged" not in [check.name for check in model.evidence_.checks]
     asked = NoisyOr(12, n_partitions=2, n_splits=0, refine=1).fit(X)
     assert asked.evidence_["rows with many explanations"].role == "veto"
     assert not asked.evidence_.holds

@@ -143,7 +143,7 @@ def test_halves_say_which_causes_are_lost():
 @pytest.mark.parametrize(("n", "most"), [(3, 1), (6, 3), (40, 31), (4075, 3985)])
 def test_no_more_causes_than_pairs_can_tell(n, most):
     assert bounds.noisy_or_causes(n) == most
-    with pytest.raises(LatentiaError, match=f"{n} findings tell at most {most} causes apart"):
+    with pytest.raises(LatentiaError, match=f"{n} findings can separate at most {most} causes"):
         NoisyOr(most + 1).fit(np.zeros((100, n), bool))
 
 

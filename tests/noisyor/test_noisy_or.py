@@ -335,7 +335,7 @@ def test_constant_findings_are_left_out_and_named():
     [
         (
             {"n_components": 32},
-            r"^n_components=32: 40 findings tell at most 31 causes apart: more would have more strengths",
+            r"^n_components=32: 40 findings can separate at most 31 causes: more would have more strengths",
         ),
         ({"n_components": 0}, "n_components=0: a whole number of at least 1 is needed, or None"),
         ({"prior": 1.5}, "prior=1.5: a number above 0 and below 1 is needed, or None"),
@@ -357,7 +357,7 @@ def test_parameters_that_cannot_be(data, change, message):
 
 
 def test_the_algorithm_as_printed_needs_three_findings_a_cause(data):
-    with pytest.raises(LatentiaError, match=r"40 findings tell at most \d+ causes apart: three sets"):
+    with pytest.raises(LatentiaError, match=r"40 findings can separate at most \d+ causes: three sets"):
         NoisyOr(14, n_partitions=1, corrections=0).fit(data.X[:200])
 
 

@@ -191,7 +191,7 @@ def test_ends_of_lines(tmp_path, end, chunk, opener, monkeypatch):
         (market("array integer general", "1 1", 2**53 + 2), "line 3: .*a whole number from -9007199254740992 to 900"),
         (market("array real general", "2 2 4", 1, 2, 3, 4), "line 2: expected 'rows columns', found '2 2 4'"),
         (market("array real general", "-2 2", 1, 2, 3, 4), "line 2: expected 'rows columns'"),
-        (market("array real general", "% only a comment"), "ends before the line with its size"),
+        (market("array real general", "% only a comment"), "has no line with its size"),
         (
             market("array real symmetric", "2 3", 1, 2, 3),
             "line 2: 2 rows and 3 columns, and a symmetric table is square",

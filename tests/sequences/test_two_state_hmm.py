@@ -103,7 +103,7 @@ def test_em_lowers_the_error_also_where_the_states_are_hardly_apart(halves):
     for chain, gain in ((halves, 0.95), (close, 1.0)):
         plain, refined = (TwoStateHMM(refine=refine).fit(chain.symbols) for refine in (0, "auto"))
         assert refined.detected_
-        assert refined.evidence_["EM has settled"].holds
+        assert refined.evidence_["EM has converged"].holds
         assert errors(refined, chain)[0] < gain * errors(plain, chain)[0]
         assert errors(refined, chain)[0] == pytest.approx(refined.evidence_.expected_error, rel=0.4)
 

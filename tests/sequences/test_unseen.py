@@ -37,7 +37,9 @@ def test_new_words_have_the_probability_that_they_turn_out_to_have(texts, model)
     unseen = ~np.isin(new, learned)
     assert 0.02 < unseen.mean() < 0.2
     assert model.weights_ @ model.unseen_ == pytest.approx(unseen.mean(), rel=0.25)
-    with pytest.warns(LatentiaWarning, match=f"has not seen: {unseen.sum()}. Their probability is that of unseen_"):
+    with pytest.warns(
+        LatentiaWarning, match=f"in the fitted data: {unseen.sum()}. Their probability is that of unseen_"
+    ):
         score = model.score(new)
     added = model.emissionprob_ * len(learned) * model.weights_[:, None] + 1
     added /= added.sum(axis=1, keepdims=True)
@@ -46,9 +48,9 @@ def test_new_words_have_the_probability_that_they_turn_out_to_have(texts, model)
 
 
 def test_paths_and_posteriors_go_through_new_words(texts, model):
-    with pytest.warns(LatentiaWarning, match="has not seen"):
+    with pytest.warns(LatentiaWarning, match="do not occur in the fitted data"):
         posteriors = model.predict_proba(texts[1])
-    with pytest.warns(LatentiaWarning, match="has not seen"):
+    with pytest.warns(LatentiaWarning, match="do not occur in the fitted data"):
         states = model.predict(texts[1])
     unseen = ~np.isin(texts[1], texts[0])
     parity = texts[1] % 2

@@ -339,7 +339,7 @@ def test_stable_surplus_topics_do_not_hold():
     rank = model.evidence_["rank supported"]
     assert rank.measured < 15
     assert rank.role == "veto"
-    assert "fewer than these components need" in rank.meaning
+    assert "fewer patterns above the noise" in rank.meaning
     assert rank in model.evidence_.failed
     assert not model.evidence_.holds
     assert AnchorTopics(7, refine=0).fit(corpus.counts).evidence_["rank supported"].role == "caution"

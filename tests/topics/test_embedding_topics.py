@@ -56,7 +56,7 @@ def test_expected_errors_are_of_the_size_of_the_true_ones(seed):
 def test_words_of_other_documents_do_not_tell_the_topics(data):
     shuffled = np.random.default_rng(0).permutation(data.embeddings)
     model = EmbeddingTopics(4).fit(data.texts, shuffled)
-    assert model.evidence_["words tell the topics"].holds is False
+    assert model.evidence_["words identify the topics"].holds is False
     assert model.evidence_.grade == "not supported"
     assert "same order" in model.evidence_.advice
 

@@ -27,7 +27,7 @@ def test_refined_topics_are_better_and_their_errors_are_known(corpus, model):
     refined = recovery_errors(model.components_, corpus.topics).mean()
     assert refined < 0.92 * plain
     assert 1 / 1.3 < model.evidence_.component_errors.mean() / refined < 1.3
-    assert model.evidence_["refinement has settled"].holds
+    assert model.evidence_["refinement has converged"].holds
     assert model.dirichlet_.sum() == pytest.approx(12 * 0.03, rel=0.5)
 
 

@@ -38,7 +38,7 @@ def model(texts):
 def test_refining_is_the_default_and_settles(texts, model):
     assert 2 <= len(model.refinement_) < 60
     assert model.n_passes_ == 4 + len(model.refinement_)
-    assert model.evidence_["refinement has settled"].holds
+    assert model.evidence_["refinement has converged"].holds
     again = SingleTopicModel(10, refine=len(model.refinement_) + 20, n_splits=0).fit(texts.counts)
     assert abs(error(again, texts) - error(model, texts)) < 0.01
 

@@ -126,8 +126,8 @@ def test_evidence(model, single):
 def test_rank_tells_too_few_from_too_many(single):
     few, many = (SingleTopicModel(k).fit(single.counts).evidence_["rank supported"] for k in (8, 12))
     assert (few.measured, many.measured) == (10, 10)
-    assert "stand for several" in few.meaning
-    assert "fewer than these components need" in many.meaning
+    assert "mix several" in few.meaning
+    assert "fewer patterns above the noise" in many.meaning
     assert not few.holds
     assert not many.holds
 

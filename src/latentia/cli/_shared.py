@@ -72,7 +72,7 @@ Ignore = Annotated[str | None, typer.Option(help="Columns not to use, such as an
 Refine = Annotated[
     str,
     typer.Option(
-        help="Steps of refinement after the recovery: a number, 0 for the theorem, or auto: until it has settled.",
+        help="Steps of refinement after the recovery: a number, 0 for the theorem, or auto: until it converges.",
         callback=steps_of,
     ),
 ]
@@ -100,7 +100,7 @@ NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no binary copies
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", help="Encoding of texts and CSV files, such as cp1251; by default it is found."),
+    typer.Option("--encoding", help="Encoding of texts and CSV files, such as cp1251; detected by default."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 FullEvidence = Annotated[bool, typer.Option("--evidence", help="Print all checks, not only those that decide.")]
@@ -123,7 +123,7 @@ _NAMED = re.compile(
     r"\b(cache|columns?|columns_v|encoding|ignore|lower|min_count|sequence|size|tags|target)=(?=[\s.,)])"
 )  # in texts of readers
 _VALUES = {"cache=False": "--no-cache", "classes=True": "--fit logistic", "classes=False": "--fit regression"}
-_WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "takes them as not seen"}
+_WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "treats them as missing"}
 
 
 # --- a command --------------------------------------------------------------------------------------------------
@@ -474,7 +474,8 @@ def _compared(
     """A row of measures for every number of components that the data can carry, printed; the best number, and why."""
     rows: Rows = []
     found: list[Size] = []
-    with progress_bar(progress and "comparing", len(sizes), how.noun) as advance, warnings.catch_warnings():
+    work = sum(int(size or 1) for size in sizes)  # larger numbers take longer
+    with progress_bar(progress and "comparing", work, how.noun) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)  # the model of all the data says again what concerns it
         for size in how.walk(sizes, found):
             try:
@@ -489,7 +490,7 @@ def _compared(
                     raise
                 say(console, f"-k {size} and more are skipped: {error.problem}")
                 break
-            advance(1)
+            advance(int(size or 1))
     rows.sort(key=lambda row: row[how.noun])
     if all(row["goodness of fit"] is None for row in rows):
         rows = [{name: value for name, value in row.items() if name != "goodness of fit"} for row in rows]
@@ -624,7 +625,7 @@ def possible_sizes(sizes: Sequence[int], most: int, data: str, what: str, consol
     if not kept:
         raise LatentiaError(f"{data} carry at most {most} {what}: -k {sizes[0]} is too large.")
     if len(kept) < len(sizes):
-        say(console, f"{data} carry at most {most} {what}: the range ends there.")
+        say(console, f"{data} carry at most {most} {what}: the range stops there.")
     return kept
 
 
@@ -655,7 +656,7 @@ class Reading:
     ways : tuple of str
         What ``--missing`` may say in this command; empty where there is no such option.
     encoding : str, optional
-        Of texts; found if it is not given.
+        Of texts; detected if it is not given.
     """
 
     progress: bool = True
@@ -774,7 +775,7 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
     _print_checks(evidence.rests_on(), console, full)
     notes = [("", check) for check in evidence.checks if not status(check)]
     if full and notes:
-        say(console, "\nFor theorists, and deciding nothing:")
+        say(console, "\nMore measurements (not part of the verdict):")
         _print_checks(notes, console, full)
     errors = (
         f"{first_sentence(evidence.closing)} "

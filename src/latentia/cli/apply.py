@@ -44,7 +44,7 @@ def apply(
     ask: Annotated[
         int,
         typer.Option(
-            help="Of 'noisy-or': for each row with empty cells, name so many findings to ask for next, those first whose "
+            help="Of 'noisy-or': for each row with empty cells, name this many findings to ask for next, those first whose "
             "answers are expected to say most of its causes.",
             min=0,
         ),

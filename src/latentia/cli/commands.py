@@ -25,6 +25,7 @@ from .. import __version__
 from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
 from ..families import FAMILIES
 from ._json import JSON, plain, with_json
+from ._panels import in_panels
 from ._running import with_running
 
 COMMANDS = {family.command: family.says for family in FAMILIES} | {
@@ -40,7 +41,7 @@ _ADVICE = {
     "cache=": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
     "columns=": "--columns names others.",
     "encoding=": "If letters are wrong in it, name another with --encoding.",
-    "split=": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or so many words.",
+    "split=": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or as many words.",
 }
 """What notices advise, by what they advise in Python."""
 _PARAMETER = re.compile(r"\b(refine|missing|encoding)='?(\w+)'?")
@@ -58,7 +59,7 @@ def command_of(name: str) -> TyperCommand:
         first = next(iter(inspect.signature(function, eval_str=True).parameters.values()))
         function = with_running(with_run(function) if first.annotation is Run else function)
     alone.command(name)(with_json(function))
-    return typer.main.get_command(alone)  # type: ignore[return-value]
+    return in_panels(typer.main.get_command(alone))
 
 
 class _Commands(TyperGroup):

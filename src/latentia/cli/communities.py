@@ -43,7 +43,7 @@ _SOURCE = (
 )
 _DIRECTED = "Whether edges have directions; by default as the file says, and lists of edges have none."
 _COLUMNS = "Two columns of nodes of a table with headings, and one of weights, separated by commas."
-_ALPHA = "How mixed nodes are: 0 for one community each, 1 for two or three; by default it is found."
+_ALPHA = "How mixed nodes are: 0 for one community each, 1 for two or three; estimated by default."
 _CORRECTED = "Whether nodes of a community may have more edges than others: auto, yes or no."
 
 

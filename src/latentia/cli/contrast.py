@@ -1,4 +1,4 @@
-"""``latentia contrast``: what one table has and another one of the same rows has not, as tables, a model and a report."""
+"""``latentia contrast``: what is in one table but not in a second one about the same rows, as tables and a report."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def contrast(
         Path,
         typer.Argument(metavar="V", help="The table to set apart: the same rows in the same order, other columns."),
     ],
-    fit: Annotated[str, typer.Option(help=f"What to learn of what U has and V has not: {', '.join(_KINDS)}.")] = "pca",
+    fit: Annotated[
+        str, typer.Option(help=f"What to learn about the part of U that V lacks: {', '.join(_KINDS)}.")
+    ] = "pca",
     target: Annotated[
         str | None,
         typer.Option(help="What to predict, with regression or logistic: a column of U, or a file of one column."),
@@ -108,7 +110,7 @@ def contrast(
     ] = None,
     missing: MayBeMissing = None,
 ) -> dict[str, Any]:
-    """Learn what one table has and another one of the same rows has not, and write tables, a model and a report."""
+    """Find what is in one table but not in a second table about the same rows, and write tables, a model and a report."""
     _check_options(fit, target, k, method, order, scale, edges, penalty, alpha)
     noun = f"{NOUNS[fit]}s"
     sizes: list[Any] = parse_sizes(k or "2", noun) if fit in _SIZED else [None]

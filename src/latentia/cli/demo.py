@@ -218,8 +218,8 @@ def _labels() -> Fitted:
     model = MomentMultiLabelClassifier(8, moments="factorial", refine="auto", n_jobs=-1)
     model.fit(X[~test], Y[~test])
     right = np.mean(model.decision_function(X[test]).argmax(axis=1) == Y[test].argmax(axis=1))
-    answer = f"The right kind of book for {right:.0%} of {test.sum()} chapters that it had not seen."
-    facts = [(f"of {test.sum()} chapters that it had not seen get the right kind", f"{right:.0%}")]
+    answer = f"The right kind of book for {right:.0%} of {test.sum()} new chapters."
+    facts = [(f"of {test.sum()} new chapters get the right kind", f"{right:.0%}")]
     return Fitted(model, (X[test], Y[test]), answer, {"vocabulary": vocabulary, "label_names": tags, "facts": facts})
 
 
@@ -242,7 +242,7 @@ def _mixtures() -> Fitted:
     iris = load_iris()
     model = SphericalGaussianMixture(3, covariance_type="full", n_jobs=-1).fit(iris.data)
     same = adjusted_rand_score(iris.target, model.predict(iris.data))
-    answer = f"Three groups that are nearly the species, which it was not told: adjusted Rand index {same:.2f} (1 is perfect)."
+    answer = f"Three groups that are nearly the species, which it did not know: adjusted Rand index {same:.2f} (1 is perfect)."
     return Fitted(model, (iris.data,), answer, {"columns": [name.partition(" (")[0] for name in iris.feature_names]})
 
 
@@ -342,7 +342,7 @@ def _parts() -> Fitted:
 
 CHAPTERS = (
     Chapter(
-        "sequences", "A dishonest casino", "Which of two dice was thrown when, if only the throws are seen?",
+        "sequences", "A dishonest casino", "Which of two dice was thrown when, if only the throws are known?",
         "30,000 throws, planted", "latentia hmm throws.txt -k 2 --out DIR", _sequences,
     ),
     Chapter(
@@ -358,8 +358,8 @@ CHAPTERS = (
         "two tables of 40,000 rows, planted", "latentia contrast U.csv V.csv --fit regression --target y --out DIR", _contrasts,
     ),
     Chapter(
-        "pairs", "Probabilities of word pairs", "How likely is a pair of words, also one that was never seen?",
-        "200,000 pairs of 500 words, planted", "latentia matrix pairs.txt -r 4 --out DIR", _pairs,
+        "pairs", "Probabilities of word pairs", "How likely is a pair of words, also one that never occurred?",
+        "200,000 pairs of 500 words, planted", "latentia matrix pairs.txt -k 4 --out DIR", _pairs,
     ),
     Chapter(
         "communities", "Communities of a network", "Who belongs together, by links alone?",
@@ -371,7 +371,7 @@ CHAPTERS = (
     ),
     Chapter(
         "dictionary", "Atoms of sparse codes", "Which patterns are rows sums of, if there are more than columns?",
-        "6,000 rows of three atoms each, planted", "latentia dictionary rows.csv -m 96 --sparsity 3 --out DIR", _dictionary,
+        "6,000 rows of three atoms each, planted", "latentia dictionary rows.csv -k 96 --sparsity 3 --out DIR", _dictionary,
     ),
     Chapter(
         "labels", "Tags of chapters", "Which kind of book is a chapter from, judged by its words?",
@@ -379,7 +379,7 @@ CHAPTERS = (
     ),
     Chapter(
         "parts", "Pure rows of a mixture", "Which materials are mixed in each pixel of a spectral image?",
-        "1,600 spectra, planted", "latentia nmf spectra.csv -r 4 --out DIR", _parts,
+        "1,600 spectra, planted", "latentia nmf spectra.csv -k 4 --out DIR", _parts,
     ),
     Chapter(
         "networks", "Hidden units of yes and no", "Which hidden units switch the columns of a table on?",

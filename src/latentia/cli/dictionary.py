@@ -74,13 +74,13 @@ _SOURCE = (
     "A table with a header: CSV, TSV, Excel, Parquet; or MatrixMarket; or an image or a folder of images: PNG, JPEG, "
     "TIFF."
 )
-_SPARSITY = f"Atoms that a row may use; by default it is found, and is one for {_PIXELS_EACH} pixels of patches."
+_SPARSITY = f"Atoms that a row may use; estimated by default: one for {_PIXELS_EACH} pixels of patches."
 _SIZE = f"Height and width of the patches of images in pixels, by default {_PATCH}."
 _DRAWN = f"Patches to learn from, drawn from all places; by default {_PATCHES:,}."
 _GREY = "Whether colours of images become grey; by default they do not."
 _SCALE = "Bring the columns of a table to mean 0 and standard deviation 1 (default: yes)."
 _START = "graph: atoms from the graph of rows that share one. random: from rows drawn at random."
-_ORDER = "Rows that must share an atom in the graph: more where rows use many atoms."
+_ORDER = "Order of co-occurrence needed for an edge (3 to 8); raise it for dense codes."
 
 
 class _Data(NamedTuple):
@@ -129,7 +129,7 @@ def dictionary(
     refine: Refine = "auto",
     missing: MayBeMissing = None,
 ) -> dict[str, Any]:
-    """Learn atoms of which rows, or patches of images, are sums of few, and write tables, a model and a report."""
+    """Learn a dictionary of patterns, of which rows (or image patches) are sums, and write tables, a model and a report."""
     sizes: list[Any] = parse_sizes(k, "atoms", auto=True)
     if len(sizes) != 1 and not splits:
         raise LatentiaError(f"--splits 0: -k {k} compares what fits on parts of the rows say; give 1 or more.")

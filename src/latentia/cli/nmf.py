@@ -126,7 +126,7 @@ def nmf(
     ] = "auto",
     eps: Annotated[
         float | None,
-        typer.Option(help="Noise of a row, sum of absolute values, for robust-lp and loners; otherwise it is found."),
+        typer.Option(help="Noise of a row, sum of absolute values, for robust-lp and loners; estimated by default."),
     ] = None,
     pooled: Annotated[
         bool,
@@ -137,7 +137,7 @@ def nmf(
     refine: Annotated[
         str,
         typer.Option(
-            help="Rounds of polish by coordinate descent, at most: 0 keeps to single rows, auto ends at the noise.",
+            help="Rounds of polish by coordinate descent, at most: 0 keeps single rows, auto stops at the noise.",
             callback=steps_of,
         ),
     ] = "0",

@@ -55,14 +55,16 @@ __all__ = ["apply_topics", "topics"]
 
 _TABLE_ROWS = 200_000
 _FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
-_CUT = "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 after so many words."
+_CUT = (
+    "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 for parts of 500 words."
+)
 _MODELS = {"anchor": AnchorTopics, "lda": SpectralLDA, "single": SingleTopicModel}
 _SOURCE = (
     "A folder of texts, a file with one document per line, a CSV file or workbook, a UCI bag of words, or MatrixMarket."
 )
 _MODEL = "anchor: topics have words of their own. lda: proportions are Dirichlet. single: one topic per document."
 _ANCHORS = "Anchors, one topic per line: words separated by spaces; word=strength allowed (anchor only)."
-_ALPHA0 = "Sum of the Dirichlet parameters; by default it is found (lda only)."
+_ALPHA0 = "Sum of the Dirichlet parameters; estimated by default (lda only)."
 
 
 def topics(

@@ -41,7 +41,7 @@ from ._fit import Found
 from ._model import Communities, Ends
 from ._scatter import Scatter
 
-TRUSTED = 0.5  # mean relative l1 error of a community, of a possible 2
+TRUSTED = 0.5  # mean relative l1 error of a community (0 to 2)
 _PAIRS = 100_000  # without an edge, that held-out edges are compared with
 _SMOOTH = 0.01  # share of even chances in likelihoods of held-out edges
 _LEAST_SNR = 1.2
@@ -244,7 +244,7 @@ def snr(n_nodes: int, high: float, low: float, k: int, alpha0: float) -> float:
 def checks(m: Measured) -> list[Check]:
     """The lines of the evidence."""
     k, found, ends = len(m.found.communities.connectivity), m.found, m.ends
-    n, unit = ends.n_nodes, "relative to its size, of a possible 2"
+    n, unit = ends.n_nodes, "relative to its size (0 to 2)"
     lines = error_checks(
         m.errors, TRUSTED, "mean |pi_k - pi'_k|_1 / |pi_k|_1", unit, "community", "the posterior and parts of the edges"
     )
@@ -312,7 +312,7 @@ def _spectral_checks(m: Measured, k: int) -> list[Check]:
     edge = noise_limit(len(space.scale)) * space.edge
     lines = [] if k == 1 else rank_checks(moduli, edge, directions, 1, "section 8.3.2", few="note")
     if k > 1 and not (moduli > edge).any():
-        meaning = "Whom a node is linked to says nothing beside degrees: there are no communities to be seen."
+        meaning = "Whom a node is linked to says nothing beside degrees: there are no communities to be found."
         remedy = "More edges are needed to see communities, if there are any."
         lines.append(Check("structure", "|lambda_2| > e", 0.0, at_least(1), meaning, "section 8.4", "veto", remedy))
     if 0 < directions < len(moduli):
@@ -361,7 +361,7 @@ def _theorem_checks(m: Measured, k: int, n: int) -> list[Check]:
         Check(
             "signal to noise", "(H - L) (n / K)^(1/2) / ((1 + alpha_0) (H + (K - 1) L)^(1/2))", strength, at_least(_LEAST_SNR),
             "Above 1, the threshold of Kesten and Stigum, efficient methods detect communities of equal size. Below, no test "
-            "tells two from none, and no efficient one is known that tells more.", "not in the thesis",
+            "detects two of them, and no efficient one is known for more.", "not in the thesis",
         ),
         Check(
             "regime of the theorem", "(p - q) / sqrt(p)", (m.high - m.low) / max(m.high, 1e-300) ** 0.5,

@@ -142,7 +142,7 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     @fitted
     def edge_probability(self, i: Any, j: Any) -> np.ndarray:
-        """Return expected weights of edges from the nodes i to j, probabilities where edges have no weights; 0 without edges.
+        """Return expected weights of edges from the nodes i to j; probabilities without weights, 0 without edges.
 
         Parameters
         ----------

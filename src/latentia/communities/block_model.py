@@ -72,8 +72,8 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         around the number that the spectrum suggests.
     alpha0 : float, optional
         How mixed nodes are: 0 for one community a node, .1 for a second one here and there, 1 for two or three. By default the
-        least of 0, .1, .3, 1 and 3 under which a node's edges scatter over the communities no more than it says, or if none
-        does, the one of highest evidence; 0 for "partitioned" and with ``refine=0``.
+        smallest of 0, .1, .3, 1 and 3 that explains how a node's edges scatter over the communities, or if none does, the
+        one of highest evidence; 0 for "partitioned" and with ``refine=0``.
     method : {"stars", "partitioned"}, default="stars"
         "partitioned" is the thesis's own algorithm on five parts of the nodes (8.1 to 8.3). It needs dense graphs, looks at
         edges from a node alone where they have directions, and takes "auto" for no degree correction.
@@ -81,12 +81,12 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         Whether nodes have an activity of their own. "auto" looks at how degrees scatter within communities.
     homophilic : bool or "auto", default="auto"
         Whether memberships are found as if all pairs of different communities were linked at one rate, as in the thesis: this
-        keeps to groups with links inside. "auto" does, unless the edges tell a rate for every pair (BIC) and either the
+        keeps to groups with links inside. "auto" does, unless the edges support a rate for every pair (BIC) and either the
         spectrum shows groups that are linked to others more than inside, or these rates describe the graph up to noise.
     directed : bool or "auto", default="auto"
         Whether edges have directions. "auto" asks the graph: a matrix has if it is neither symmetric nor triangular.
     refine : int or "auto", default="auto"
-        EM steps after the tensor; "auto" makes as many as it takes for memberships to settle. 0 keeps to the theorem:
+        EM steps after the tensor; "auto" makes as many as memberships need to converge. 0 keeps to the theorem:
         communities of the tensor, or clusters where it has not the rank, reassigned once by all edges.
     n_splits : int, default=1
         Number of fits on three quarters of the edges, at most 3, for the expected errors and held-out edges; each takes about
@@ -137,10 +137,10 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are l1 distances of a community's column of
-        memberships, over its sum, of a possible 2.
+        memberships, over its sum (0 to 2).
     n_passes_ : int
         Number of times that the graph was read: one.
 

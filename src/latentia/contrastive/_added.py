@@ -72,12 +72,12 @@ class AddedViews(Additive):
     def forget(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None
     ) -> Receipt:
-        """Take rows away again: the model is that of the rows that are left, and no number in it tells of the others.
+        """Take rows away again: the model is that of the remaining rows, and nothing in it depends on the removed ones.
 
         Parameters
         ----------
         U, V, y, sample_weight : as in ``fit``
-            Rows that were in a ``fit`` or ``partial_fit``. That they were is not checked: sums do not tell.
+            Rows that were in a ``fit`` or ``partial_fit``. That they were is not checked: sums do not show it.
 
         Returns
         -------

@@ -251,10 +251,10 @@ def _signal_checks(moments: JointMoments, signal: Signal, choice: Choice) -> lis
         Check(
             "shared cumulant above noise", f"|{kappa}| / sd", signal.deviations,
             above(_SURELY if signal.deviations > _FROM_NOISE else _FROM_NOISE, "noise"),
-            f"The cross-cumulants of order {signal.order} of both views, in standard deviations of their noise. They are "
-            "all that the shared part is told by; a Gaussian one has none.",
+            f"The cross-cumulants of order {signal.order} of both views, in standard deviations of their noise. The shared "
+            "part is identified by these alone; a Gaussian one has none.",
             "Lemma 3.1", "caution" if signal.deviations > _FROM_NOISE else "veto",
-            "Little or nothing tells the shared part: it looks Gaussian, or the rows are too few. Use V as covariates. "
+            "Little or nothing identifies the shared part: it looks Gaussian, or the rows are too few. Use V as covariates. "
             "If the linear map is known, give it (linear_map, --linear-map).",
         ),
         Check(
@@ -270,7 +270,7 @@ def _signal_checks(moments: JointMoments, signal: Signal, choice: Choice) -> lis
             f"Of {choice.n_shared} shared directions the one whose cumulants are least above their noise: what it adds to U "
             "may remain.",
             "Lemma 3.1", "caution",
-            "Some shared directions are not told from noise: give the number of those that there are (n_shared, "
+            "Some shared directions are within the noise: give the number of those that there are (n_shared, "
             "--shared), fewer columns, or more rows.",
         ),
         Check(

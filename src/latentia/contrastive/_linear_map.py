@@ -1,7 +1,7 @@
 """The linear map between the views, from cross-cumulants that only the shared part has.
 
 With u = s1 + s2 and v = A s2 + s3, every cross-cumulant M whose other modes have both views depends on s2 alone, so that its
-last mode tells A: M_v = M_u A^T. Estimates have noise, and there are three ways to solve for A or its left inverse B.
+last mode gives A: M_v = M_u A^T. Estimates have noise, and there are three ways to solve for A or its left inverse B.
 
 - "eq2", the paper's: least squares for A, from kappa_4(v, u, u, .), and B = A^+.
 - "bls": least squares for B. It regresses the noise of M_u on that of M_v as well, which is what regressing u on v gives:

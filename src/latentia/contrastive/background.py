@@ -78,7 +78,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     contrast_ : ndarray of shape (K,)
         Variance of the cases along each direction, over that of the background.
     strength_ : float
-        How many times the background is in the cases.
+        Factor s by which the background's covariance enters that of the cases.
     mean_ : ndarray of shape (D,)
         Of the cases.
     evidence_ : Evidence
@@ -236,7 +236,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             *error_checks(parts, _LIMIT, "mean sine of angle", unit, "direction", n_rows=rows),
             Check(
                 "contrast on other rows", "z", float(first), above(_CLEARLY), meaning, "halves of the rows", "veto",
-                "Cases and background do not differ in how they vary, as far as so many rows can tell.",
+                "Cases and background do not differ in how they vary, as far as this number of rows can show.",
             ),
             Check(
                 "weakest contrast on other rows", "min z", float(min(contrasts)), above(_CLEARLY), meaning,

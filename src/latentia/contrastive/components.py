@@ -43,10 +43,10 @@ class _Parts(NamedTuple):
 
 
 class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ContrastiveEstimator):
-    """What two views share, and what each has alone: the linear map between them, and covariances and cumulants of the parts.
+    """Split two views into a shared part and a part of each: the linear map between them, covariances and cumulants.
 
     Of rows u = s1 + s2 and v = A s2 + s3 with independent s1, s2 and s3 of any distribution, the fit learns A without a model
-    of any of them. It needs a shared part s2 that is not Gaussian; evidence says whether this one can be told.
+    of any of them. It needs a shared part s2 that is not Gaussian; the evidence says whether this one can be identified.
 
     Choose it to learn what is in one table of measurements and not in another one of the same rows: molecular patterns beyond
     what physiology says, or signals beyond artefacts of a device that control channels see too. For a model of s1 use
@@ -58,7 +58,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     ----------
     linear_map : array-like of shape (d_v, d_u) or "identity", optional
         A, where it is known, of full column rank and in the units of the data: two devices that are alike have "identity". Then
-        covariances tell the parts, also Gaussian ones, from far fewer rows, and the cumulants test the map. ``order`` and
+        covariances identify the parts, also Gaussian ones, from far fewer rows, and the cumulants test the map. ``order`` and
         ``n_shared`` have no effect. By default it is learned.
     method : {"auto", "bls", "gtls", "eq2"}, default="auto"
         How the linear map is solved for. "eq2": the paper's equation 2. "bls": least squares for the inverse B, which falls
@@ -106,8 +106,8 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     2. Cumulants are unbiased k-statistics, of four groups of rows each, which also tell signal from noise.
     3. The covariance of s1 lies between 0 and that of U less its regression on V; it is brought there, and shrunk towards a
        multiple of the latter by as much of it as is noise. "eq2" leaves it as the formula has it, perhaps indefinite.
-    4. Cumulants of s1 are kappa(u - B v, u, e, ...) with the residual e of the regression of u on v in place of further u,
-       see `cumulant`: a quarter less error for third cumulants.
+    4. Cumulants of s1 are kappa(u - B v, u, e, ...), where the residual e of the regression of u on v replaces further copies
+       of u, see `cumulant`: third cumulants have a quarter less error.
     5. Means are removed. The paper takes them to be zero, or given.
     6. With a known A cov(s1) is that of the most likely Gaussian parts of u and B v, B the left inverse that has least of s3,
        and shrunk as in 3. The paper's cov(u) - cov(u, A^+ v) does not weigh what cov(u, B v) says twice (``method="eq2"``).
@@ -249,8 +249,8 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         order : int
             From 2 to 6.
         U, V : array-like of shape (n_rows, d_u) and (n_rows, d_v), optional
-            The views, or Blocks of both as U: needed for orders 5 and 6, and for views of so many columns that the model does
-            not keep their joint cumulants (more than 161 for the third order, 45 for the fourth).
+            The views, or Blocks of both as U: needed for orders 5 and 6, and for views of too many columns for the model to
+            keep their joint cumulants (more than 161 for the third order, 45 for the fourth).
         formula : {"auto", "eq3", "eq8"}
             "eq3": the paper's equations 3 to 5, from one cross-cumulant. "eq8": equations 8 to 10, which average all
             cross-cumulants of both views. "auto": for s1 kappa(u - B v, u, e, ...) with the residual e of the regression of u
@@ -283,7 +283,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             joint = self._cumulants[order]
         else:
             raise LatentiaError(
-                f"The model does not keep cumulants of order {order} of so many columns: give U and V.",
+                f"The model does not keep cumulants of order {order} of this many columns: give U and V.",
                 parameter="order", value=order,
             )  # fmt: skip
         if formula == "auto" and part == 1 and order > 2 and self.method != "eq2":

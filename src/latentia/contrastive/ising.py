@@ -229,7 +229,7 @@ class ContrastiveIsing(ContrastiveEstimator):
             Check(
                 "correlations explained", "|C - C(J)|^2 / |N|^2", explained.ratio,
                 at_most(_OF_APPROXIMATION * explained.most, "1 for noise"),
-                "What spins with these couplings leave of the correlations of s1, against noise.",
+                "Correlations of s1 that spins with these couplings do not explain, relative to noise.",
                 "the model", "caution",
                 "Correlations are not those of spins on these edges: add edges, or leave edges out to have all pairs.",
             ),

@@ -231,8 +231,8 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
             Check(
                 "third cumulants explained", "|R|^2 / |N|^2", float((left**2).sum()) / max(noise, np.finfo(float).tiny),
                 at_most(limit, "1 for noise"),
-                "What the components leave of the third cumulants of s1, against noise. Above the limit some components stand "
-                "for several.",
+                "Third cumulants of s1 that the components do not explain, relative to noise. Above the limit some "
+                "components stand for several.",
                 "the model", "caution", "There may be more components than these: compare with larger numbers.",
             )
         ]  # fmt: skip
@@ -257,10 +257,10 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         return [
             Check(
                 "better than one component", "nats, of cumulants", gain - penalty, above(0),
-                "What the mixture says better of the third and fourth cumulants of s1 than one Gaussian does, less a penalty "
+                "Gain of the mixture over one Gaussian on the third and fourth cumulants of s1, less a penalty "
                 "for its parameters.",
                 "not in the paper", "veto",
-                "One Gaussian says as much of s1 as these components: there are no clusters to be told.",
+                "One Gaussian says as much of s1 as these components: there are no clusters to be found.",
             )
         ]  # fmt: skip
 

@@ -76,8 +76,8 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
 
     1. cov(s1, y) is cov(u, y) less the regression of u on v, whose covariance with y is noise.
     2. Where cov(s1) has so little variance in a direction that the moments do not tell it from none, dividing by it would let
-       the coefficients explode. They are the best linear estimate by the error bars of cov(s1) instead, which goes over to
-       those with V as covariates, and the expected errors contain what is not told; ``method="eq2"`` divides. A penalty is
+       the coefficients explode. They are the best linear estimate given the error bars of cov(s1): it shrinks towards the
+       coefficients with V as covariates, and the expected errors include this; ``method="eq2"`` divides. A penalty is
        added to the cov(s1) that stands for this estimate, so that alpha = 0 is no penalty.
 
     References

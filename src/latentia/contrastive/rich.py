@@ -79,7 +79,7 @@ class RichComponents(Staged):
         The views Q_j of every component, by numbers from 0. By default all 2^k - 1 subsets of the views, for up to three views.
         Fewer sets make the answer more precise: leave out those that cannot have a component.
     order : int or "auto", default="auto"
-        Order of the cumulants that tell the maps. "auto" uses all orders up to four that do, and a higher one where none does.
+        Order of the cumulants that identify the maps. "auto" uses all that do up to four, and a higher one where none does.
         Third cumulants are zero for symmetric components, and better for others.
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits, and those on three quarters, give the expected errors.
@@ -94,7 +94,7 @@ class RichComponents(Staged):
     subsets_ : list of tuple of int
         The views of each component.
     present_ : ndarray of bool, shape (n_subsets,)
-        Components that are not zero, as far as cumulants of the orders used tell: a Gaussian component seems to be zero, except
+        Components that are not zero, as far as cumulants of the orders used show: a Gaussian component seems to be zero, except
         where covariances tell components apart.
     zero_test_ : ndarray of shape (n_subsets,)
         Norm of the cumulants of each component in standard deviations of their noise. Below 4 it is taken to be zero.
@@ -127,9 +127,9 @@ class RichComponents(Staged):
     Differences from the paper:
 
     1. Algorithm 2 divides by M of min Q_i; it has to be that of min Q_j. Its sums over Q_l that contain Q_j leave out l = j.
-    2. Maps are found by total least squares in the metric of the noise, which parts of the data tell, and not by a
-       pseudo-inverse of M_min, whose noise pulls them towards zero. The latter is kept for components whose signal is within
-       its noise in some direction.
+    2. Maps are found by total least squares in the metric of the noise, which parts of the data estimate, and not by a
+       pseudo-inverse of M_min, whose noise pulls them towards zero. Components whose signal is within the noise in some
+       direction keep the pseudo-inverse.
     3. All views that isolate a component are used together, not one distinguishing set: (0, 0, 1) and (0, 1, 1), of all
        orders up to four, with whitened views. Smaller distinguishing sets are padded so.
     4. The part of a component in a cumulant is taken from the cumulant that differs from it in the fewest views, so that
@@ -301,7 +301,7 @@ class RichComponents(Staged):
             if not given.instruments(j, int(self.order)):
                 least = next(t for t in range(2, _HIGHEST + 2) if given.instruments(j, t))
                 raise LatentiaError(
-                    f"component {j} of views {views} is told from the others by cumulants of order {least} or more.",
+                    f"component {j} of views {views} can be separated from the others by cumulants of order {least} or more.",
                     parameter="order", value=self.order,
                 )  # fmt: skip
 
@@ -339,7 +339,7 @@ class RichComponents(Staged):
             hides = max((j, *system.containing(self.subsets_[j], j)), key=lambda one: len(system.distinguishing(one)))
             least = len(system.distinguishing(hides))
             raise LatentiaError(
-                f"the cumulants of component {j} are known from order {least} on. It takes {least} views to tell component "
+                f"the cumulants of component {j} are known from order {least} on. It takes {least} views to separate component "
                 f"{hides}, of views {self.subsets_[hides]}, from the others, so that lower ones are sums of components.",
                 parameter="order", value=order,
             )  # fmt: skip
@@ -366,7 +366,7 @@ class RichComponents(Staged):
         return Parts(system, given, cumulants, maps, inverses).cumulant(j, order)
 
     def covariance(self, component: int) -> np.ndarray:
-        """Return the covariance of S_j, shape (d, d), where the sets tell it: see `cumulant`.
+        """Return the covariance of S_j, shape (d, d), where the sets identify it: see `cumulant`.
 
         Parameters
         ----------
@@ -491,7 +491,7 @@ def _checks(plan: Plan, parts: Parts, errors: PartErrors, misfit: Misfit, moment
         Check(
             "shared components", "|{j : S_j != 0, |Q_j| > 1}|", float(len(plan.mapped)), at_least(1),
             "Components in several views whose cumulants are above their noise.", "Algorithm 2", "veto",
-            "Nothing that the views share is seen: it is zero, Gaussian, or weak. More rows would show what is weak.",
+            "The views seem to share nothing: it is zero, Gaussian, or weak. More rows would show what is weak.",
         )
     )  # fmt: skip
     if plan.weakest and plan.mapped:

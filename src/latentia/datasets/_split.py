@@ -75,7 +75,7 @@ def cut_text(text: str, split: str | int) -> list[tuple[str, str]]:
     text : str
     split : "chapter", "paragraph" or int
         "chapter" cuts at headings; "paragraph" at blank lines, or at ends of lines where there are none, and joins paragraphs
-        until they have 100 words; a number after so many words.
+        until they have 100 words; a number after that many words.
 
     Returns
     -------

@@ -72,9 +72,9 @@ def read_array(
     name : str, optional
         Of the array in a ``.npz`` file; by default its largest one.
     image : (int, int), optional
-        Height and width of the image whose pixels the rows are: so many rows there must be.
+        Height and width of the image whose pixels the rows are; their product is the number of rows.
     shape : (int, int), optional
-        Height and width of the pictures that the rows are: so many columns there must be.
+        Height and width of the pictures that the rows are; their product is the number of columns.
 
     Returns
     -------

@@ -76,7 +76,7 @@ def read_graph(
     Parameters
     ----------
     path : path
-        A file of one of these kinds, told by its name:
+        A file of one of these kinds, recognised by its name:
 
         - text with two nodes and, if wanted, a weight a line, separated by blanks or tabs; lines that begin with ``#`` or
           ``%`` are comments
@@ -95,7 +95,7 @@ def read_graph(
         Whether edges lead from the first node, or the row, to the second. None is what `as_graph` makes of matrices and of
         graphs that say it themselves; lists of edges are undirected then.
     encoding : str, optional
-        Of a text or table with headings; by default it is found out, see `latentia.datasets.readers`.
+        Of a text or table with headings; by default it is detected, see `latentia.datasets.readers`.
     cache : path or bool, optional
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     progress : bool
@@ -137,7 +137,7 @@ class NewNodes:
     coming : csr_array of shape (n_new, n_known)
         Weights of edges to new nodes from those of the model.
     n_edges, n_ignored, n_loops : int
-        How many edges these are; how many are between other nodes, and how many of a node to itself: both are left out.
+        Number of edges that are used; numbers of edges that are left out: between other nodes, and from a node to itself.
     ignored : (str, str) or None
         The first edge between other nodes.
     """

@@ -51,7 +51,7 @@ class Pictures:
     shape : (int, int)
         Height and width of a picture.
     names : list of str
-        Of the files, seen from the folder.
+        Of the files, relative to the folder.
     """
 
     values: np.ndarray
@@ -72,7 +72,7 @@ class Patches:
     images : list of ndarray
         The images, shape (height, width), or all (height, width, 3) where one has colours.
     names : list of str
-        Of their files, seen from the folder.
+        Of their files, relative to the folder.
     left_out : list of str
         The files of images that are smaller than a patch.
     """
@@ -351,7 +351,8 @@ def image_patches(
     size : int
         Height and width of a patch.
     stride : int
-        Pixels from one patch to the next. A last patch ends where the image does, so that all pixels are covered.
+        Pixels from one patch to the next. The last patches are aligned with the end of the image, so that all pixels are
+        covered.
     n_patches : int, optional
         How many of them to draw, each at most once; all by default, and where there are fewer. They stay in their order.
     random_state : int, RandomState or None

@@ -199,7 +199,7 @@ class BisectionCorpus:
     Attributes
     ----------
     X : csr_array of shape (n_words + n_edges, n_words)
-        Counts of words of the different documents: each word twice, then the two ends of each edge.
+        Counts of words of the different documents: each word twice, then the two endpoints of each edge.
     copies : ndarray of shape (n_words + n_edges,)
         How often each document occurs: N times, and once.
     """
@@ -386,7 +386,7 @@ def d_sum_instance(values: Iterable[Number], d: int, *, eps: Number | None = Non
 def bisection_corpus(graph: Any, copies: int | None = None) -> BisectionCorpus:
     """Documents whose likeliest model of two topics is a minimum bisection of a graph (Theorem 3.28).
 
-    Nodes are words. Each word fills N documents, twice in each, and each edge is a document of its two ends.
+    Nodes are words. Each word fills N documents, twice in each, and each edge is a document of its two endpoints.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def read_rows(
     n_labels : int, optional
         By default the file may have any labels, or none.
     other : str
-        What has so many, for messages.
+        Source of the expected number, for messages.
     zero_based, labels_zero_based : bool, optional
         As in `read_labelled`.
     cache : path or bool, optional

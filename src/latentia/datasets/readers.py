@@ -246,7 +246,7 @@ def choose_words(
         are stop words too.
     language : str or sequence of str
     min_df, max_df : int, float or "auto", optional
-        As in `count_words`; by default "auto" where there is a vocabulary, and otherwise all columns are kept. With 1 columns
+        As in `count_words`; by default "auto" with a vocabulary; without one all columns are kept. With 1 columns
         without any count are kept too.
     max_features : int, optional
     words : sequence of str, optional

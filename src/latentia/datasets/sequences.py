@@ -121,7 +121,7 @@ def read_sequences(
     of_model : bool
         The columns are those that a model was fitted on: errors say so, and a text, which has no columns, is read as well.
     missing : {"error", "keep"}
-        What to do with a cell that is empty or says NA, null, ? or alike: raise, or take the step as not seen. A vector without
+        What to do with a cell that is empty or says NA, null, ? or alike: raise, or treat the step as missing. A vector without
         one of its numbers is missing whole.
     encoding : str, optional
         Of a text or of separated values, see `latentia.datasets.readers`.
@@ -232,7 +232,7 @@ def _table(path: Path, asked: _Asked) -> Table:
     except CellError as error:
         if asked.of_model:
             raise LatentiaError(error.problem) from error
-        way = " missing='keep' takes them as not seen." if error.missing else ""
+        way = " missing='keep' treats them as missing." if error.missing else ""
         raise LatentiaError(f"{error.problem.removesuffix('.')}, or use other columns with columns=.{way}") from error
 
 

@@ -233,7 +233,7 @@ def numeric_columns(
     least : int
         How many are needed.
     why : str
-        Why so many.
+        Why this many.
     parameter, ignored : str
         What names ``columns`` and ``ignore``.
 

@@ -36,7 +36,7 @@ def read_text_pairs(
 ) -> Pairs:
     """Count the pairs of words of a text that stand at most ``window`` words apart, the earlier word first.
 
-    Words are letters in lower case, with apostrophes inside. Pairs reach over ends of lines, but not from one text to the
+    Words are letters in lower case, with apostrophes inside. Pairs reach across line breaks, but not from one text to the
     next.
 
     Parameters

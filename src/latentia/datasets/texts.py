@@ -97,7 +97,7 @@ def read_texts(
     split : "chapter", "paragraph" or int, optional
         Cut every text into documents; a file that is no table is one text then. "chapter" cuts at headings such as
         "CHAPTER I", "Kapitel 2" or "III." on a line of their own; "paragraph" at blank lines, where short paragraphs are
-        joined until they have 100 words; a number after so many words.
+        joined until they have 100 words; a number after that many words.
     metadata : path, optional
         A CSV or TSV file or Excel workbook about the documents: a row for each, in their order, or one that names it in the
         first column. Its columns become ``columns``. Any other file has one value a line.
@@ -199,20 +199,20 @@ def tell_of_pages(source: Path, lines: Sequence[str]) -> None:
         warn(
             FileNotice(
                 f"{source}: was read with a document per line, and looks like running text.",
-                "split='chapter', split='paragraph' or split=500 cuts it into chapters, paragraphs, or so many words.",
+                "split='chapter', split='paragraph' or split=500 cuts it into chapters, paragraphs, or as many words.",
             )
         )
 
 
 def read_lines(path: Path, encoding: str | None = None) -> list[str]:
-    """The lines of a text file, without their ends.
+    """The lines of a text file, without line breaks.
 
     Parameters
     ----------
     path : str or path
         The file or folder.
     encoding : str, optional
-        Of the file; found by default.
+        Of the file; detected by default.
 
     Returns
     -------

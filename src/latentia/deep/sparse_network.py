@@ -52,14 +52,14 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     Parameters
     ----------
     n_layers : int, default=1
-        Hidden layers. Fewer are learned where units of the next one cannot be seen.
+        Hidden layers. Fewer are learned where units of the next one cannot be detected.
     input_type : {"binary", "real"}, default="binary"
         Whether the table has 0 and 1, or real columns that are sums of edges and noise.
     refine : int or "auto", default="auto"
         Rounds in which the members of all units are decided again, by the rows where no other unit explains a column; "auto"
-        for as many as it takes to settle, 5 at most. 0 keeps units as they have grown. Real columns settle by themselves.
+        for as many as are needed to converge, 5 at most. 0 keeps units as they have grown. Real columns converge in any case.
     n_splits : int, default=1
-        Splits into halves for the expected errors: one is made, of two fits on half of the rows. 0 makes none.
+        Splits into halves for the expected errors: one is used, of two fits on half of the rows. 0 uses none.
     random_state : int, default=0
         Seed of the halves, and of starting directions for real columns. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -87,22 +87,22 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         Number of times that the data was read: one, or two where rows have copies.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``), of the units of the lowest layer first, are Jaccard
-        distances 1 - |S & S'| / |S | S'| of a unit's positive edges to those of the true unit, of a possible 1.
+        distances 1 - |S & S'| / |S | S'| of a unit's positive edges to those of the true unit (0 to 1).
 
     Notes
     -----
     Differences from the thesis (Algorithms 6.1 to 6.7):
 
     1. No threshold on counts of triples, which needs rho: pairs that are on together beyond chance are seeds, a profile of the
-       rows that have both, and further columns as long as these rows are of several units, tells the members, and these settle
-       on the columns that are on in most rows where 60% of the *other* members are.
+       rows that have both, and further columns as long as these rows are of several units, gives the members, and these
+       converge on the columns that are on in most rows where 60% of the *other* members are.
     2. A set is a unit if it shortens the description of the rows by more nats than it takes to name it and its rows, so that
        accidents of noise are none, however many sets there are to choose from.
     3. Members are then decided by the rows in which no other unit of a column is on, and the growing starts again on the ones
        that no unit explains. A unit that is on where a larger one is, is a fragment, and dropped.
     4. The encoder asks for 60% of the positive edges of each unit, whatever their number (in place of .3 d').
     5. Negative edges are decided by odds of all rows with exactly one positive parent on, without those in which a negative
-       parent that is known is on, not by single rows: Algorithm 6.5 loses an edge to one wrong bit. Pairs that were seen less
+       parent that is known is on, not by single rows: Algorithm 6.5 loses an edge to one wrong bit. Pairs that occurred less
        than six times are left open.
 
     References

@@ -24,7 +24,7 @@ from ._sparsity import WANTING, wanting
 from ._start import Start
 from .pursuit import Codes, matching_pursuit
 
-_TRUSTED = 0.3  # error of an atom up to which it is the true one, of a possible 1.41
+_TRUSTED = 0.3  # error of an atom up to which it is the true one (0 to 1.41)
 _SELDOM = 0.2  # of the uses that atoms have on average
 _QUANTILES = 0.1, 0.5, 0.9
 _SCATTER = 2.0  # variance of what is left of a row, over that of noise
@@ -104,9 +104,7 @@ def dictionary_checks(
     limit = min(_TRUSTED, float(np.sqrt(2 - 2 * np.minimum(atom_coherence(measured.atoms), 1)).mean()) / 3)
     used = int((sums.uses >= _SELDOM * sums.uses.mean()).sum())
     amplitude = float(np.sqrt(np.trace(sums.gram) / max(sums.uses.sum(), 1)))
-    lines = error_checks(
-        parts, limit, "mean |d - d'|", "l2, of a possible 1.41", "atom", n_rows=sums.n_rows, rows="rows"
-    )
+    lines = error_checks(parts, limit, "mean |d - d'|", "l2 (0 to 1.41)", "atom", n_rows=sums.n_rows, rows="rows")
     lines += misfit.checks(_SCATTER, "atoms")
     lines += [
         Check(
@@ -124,7 +122,7 @@ def dictionary_checks(
             "atoms that come together", "", float((together > TOGETHER).mean()), at_most(_FEW_TOGETHER),
             "Share of the atoms that hardly occur without a certain other one. Rows tell what such atoms span, and not their "
             "directions.", "not in the paper", "caution",
-            "Read atoms that always come together as one group: their directions within its span are not told.",
+            "Read atoms that always come together as one group: their directions within its span are not identified.",
         ),
         Check(
             "mean of the rows", "|E[y]|^2 / E|y|^2", offset, at_most(_OFFSET),
@@ -150,8 +148,8 @@ def dictionary_checks(
         ),
         *_graph_checks(measured),
         Check(
-            "rounds have settled", "relative change", _last_change(measured.errors),
-            at_most(0.01), f"{len(measured.errors)} rounds. What the last one changed of the error.", "not in the paper",
+            "rounds have converged", "relative change", _last_change(measured.errors),
+            at_most(0.01), f"{len(measured.errors)} rounds. Relative change of the error in the last one.", "not in the paper",
         ),
     ]  # fmt: skip
     return lines

@@ -67,11 +67,11 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     Parameters
     ----------
     n_components : int, "auto" or several, default=100
-        Number of atoms m. Of a range or list of numbers, or "auto", the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit. "auto" compares numbers near
+        Number of atoms m. A range or list tries each value and keeps the one the evidence recommends; so does "auto". See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit. "auto" compares numbers near
         that of the clusters which the graph finds.
     sparsity : int, optional
-        Atoms k that a row may use. By default it is found: it begins with the clusters that a row is in; then it
+        Atoms k that a row may use. By default it is estimated: it begins with the clusters that a row is in; then it
         is where the next atom takes much less of the median row, or else where few rows want another atom.
     init : {"graph", "random"}, default="graph"
         "random" begins with random rows: the method of optimal directions as others have it.
@@ -79,10 +79,10 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         What a cluster's atom is: the direction of largest variance (Algorithm 5.3), or the mean of the rows with one sign
         (Algorithm 5.2).
     clique_order : int, default=3
-        Rows of a tuple in the search for clusters. More than 3 (Algorithm 5.4) tell clusters apart where rows use so many
-        atoms that triples cannot.
+        Rows of a tuple in the search for clusters. More than 3 (Algorithm 5.4) tell clusters apart where rows use too many
+        atoms for triples.
     refine : int or "auto", default="auto"
-        Rounds of the method of optimal directions with matching pursuit: "auto" makes them until the error settles, a number
+        Rounds of the method of optimal directions with matching pursuit: "auto" makes them until the error converges, a number
         that many, each a pass over the data. 0 keeps to the theorem: averages of all rows, in three passes.
     n_splits : int, default=3
         Whether fits on two halves of the rows give the expected errors, which costs a fit. With 0 there are none.
@@ -100,7 +100,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     usage_ : ndarray of shape (m,)
         Share of the rows that use each atom.
     sparsity_ : int
-        As given, or as found.
+        As given, or as estimated.
     start_ : {"graph", "random"}
         Where the atoms began: "graph" if clusters gave half of them or more.
     noise_ : float
@@ -112,12 +112,12 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     errors_ : ndarray of shape (n_rounds,)
         Share of the rows' squared length that was left in every round.
     evidence_ : Evidence
-        Checks of the assumptions. Expected errors (``component_errors``) are distances of atoms to the true ones up to sign,
-        of a possible 1.41.
+        Checks of the assumptions. Expected errors (``component_errors``) are distances of atoms to the true ones up to sign
+        (0 to 1.41).
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -130,8 +130,8 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     2. The graph has 24 rows for an atom, at most 20,000; the other differences of the search are those of
        `latentia.dictionary.clusters.recover_graph`.
     3. With ``refine=0`` codes of matching pursuit with the atoms of these clusters say which clusters any row is in, and the
-       sign or size of its coefficient. Averages are of all rows, those of one sign turned, and are made three times, as better
-       atoms assign rows better. "svd" weighs rows by their coefficients: a step of power iteration.
+       sign or size of its coefficient. Averages are of all rows, those of one sign turned, and are computed three times, as
+       better atoms assign rows better. "svd" weighs rows by their coefficients: a step of power iteration.
     4. ``refine`` is not in the thesis. Its rounds begin with the clusters' own directions, and take all rows themselves.
     5. The last line of Algorithm 5.2 sums the rows Y; the print says X.
 
@@ -215,7 +215,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN or infinite entries, or too few rows for so many atoms.
+            If a parameter is out of its range, if X has NaN or infinite entries, or too few rows for this number of atoms.
         """
         blocks = weighted(table_blocks(self, X, reset=True), sample_weight)
         self._check_sizes(blocks)

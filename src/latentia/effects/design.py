@@ -124,9 +124,8 @@ def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndar
     _, r, order = qr(scaled, mode="economic", pivoting=True)
     extra = [terms[i] for i in order[np.abs(np.diag(r)) < _EXTRA]]
     if extra:
-        raise LatentiaError(
-            f"{', '.join(extra)} can be told from the other terms: leave {'it' if len(extra) == 1 else 'them'} out."
-        )
+        follow, them = ("follows", "it") if len(extra) == 1 else ("follow", "them")
+        raise LatentiaError(f"{', '.join(extra)} {follow} from the other terms: leave {them} out.")
 
 
 def _said(error: Exception) -> str:

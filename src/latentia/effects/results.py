@@ -96,7 +96,7 @@ class Effects:
         ]
 
     def panels(self, terms: Sequence[str] | None = None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-        """What pictures show of some terms, by default of all but the intercept.
+        """Numbers of a picture of some terms, by default of all but the intercept.
 
         Parameters
         ----------

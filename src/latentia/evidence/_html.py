@@ -51,9 +51,9 @@ class Shown(Protocol):
 
 
 def evidence_page(evidence: Shown) -> str:
-    """Verdict and advice, the checks that decide, and folded the components and the lines for theorists."""
+    """Verdict and advice, the checks that decide, and folded the components and the other measurements."""
     head, _, sentence = evidence.verdict.partition(". ")
-    # Lines for theorists are on this page.
+    # All measurements are on this page.
     closing = evidence.closing.partition(". ")[0].rstrip(".") + "." if evidence.on_components else ""
     look = _GRADES[evidence.grade] if evidence.measured else _UNMEASURED
     parts = [
@@ -146,9 +146,5 @@ def _notes(evidence: Shown) -> str:
     if not rows:
         return ""
     headings = [("check", _CELL), ("measured", _NUMBER), ("needed", _CELL), ("meaning", _CELL), ("reference", _CELL)]
-    lines = (
-        "1 more line for theorists, which decides"
-        if len(rows) == 1
-        else f"{len(rows)} more lines for theorists, which decide"
-    )
-    return _folded(f"{lines} nothing", _table(headings, rows))
+    lines = "1 more measurement" if len(rows) == 1 else f"{len(rows)} more measurements"
+    return _folded(f"{lines} (not part of the verdict)", _table(headings, rows))

@@ -28,7 +28,7 @@ EXPECTED_ERROR = "expected error"
 
 @dataclass(frozen=True)
 class Bound:
-    """What is asked of a measured value.
+    """Bound of a measured value.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Check:
         Theorem, section or definition.
     role : {"note", "caution", "veto", "verdict"}
         A verdict must be measured and met, and a veto must not fail. Where a caution fails a fit is to be used with care. Notes
-        are for theorists and never decide.
+        are measurements that are not part of the verdict.
     remedy : str
         What to do where it fails, in a sentence; as far as can be, something that was measured on this data.
     suggests : int

@@ -26,7 +26,7 @@ _USE = "Use them for rows like those that were learned from."
 
 @dataclass
 class Evidence:
-    """What the data says of a fit: how large its errors are, whether the model describes the data, and what to do.
+    """Evidence of a fit: how large its errors are, whether the model describes the data, and what to do.
 
     ``print(model.evidence_)`` shows the grade, the advice and the checks that they rest on.
 
@@ -34,8 +34,8 @@ class Evidence:
     ----------
     checks : list of Check
     component_errors : ndarray of shape (K,) or None
-        Expected error of each component, from fits on halves of the data; None if they were not made. For distributions
-        it is an l1 distance, of a possible 2; other families say in their documentation what it is. It is the error if the
+        Expected error of each component, from fits on halves of the data; None if they were not computed. For distributions
+        it is an l1 distance (0 to 2); other families say in their documentation what it is. It is the error if the
         data is what the model says, widened by the misfit where one was found.
     subject : str
         What the verdict is on, where it is not the components.
@@ -122,11 +122,11 @@ class Evidence:
 
     @property
     def advice(self) -> str:
-        """What to do next, as far as can be from what was measured on this data."""
+        """Next steps, as far as they follow from the data."""
         if self.topics is None:
             return self._next
         many, graded = self.topics.nouns[1], self.topics.grade if self.topics.measured else "not measured"
-        return f"{self._next} The predictions do not use the {many}, which have a grade of their own: {graded}."
+        return f"{self._next} The predictions do not use the {many}, which are graded separately: {graded}."
 
     def forget_sizes(self, compared: Collection[int]) -> None:
         """Advise no number of components that was fitted for a comparison."""
@@ -255,7 +255,7 @@ class Evidence:
         return [{column: getattr(check, column) for column in _COLUMNS} for check in self.checks]
 
     def table(self) -> str:
-        """All checks, also those for theorists, as text."""
+        """All checks, also those that are not part of the verdict, as text."""
         texts = [("check", "measured", "needed", "", "meaning"), *(describe(check) for check in self.checks)]
         widths = [max(len(row[i]) for row in texts) for i in range(4)]
         lines = [
@@ -291,9 +291,9 @@ class Evidence:
 
     @property
     def closing(self) -> str:
-        """What the errors are, and where the other checks are."""
+        """Note on the meaning of errors, and where the other checks are."""
         notes = sum(check.role == "note" for check in self.checks)
-        more = f"{notes} more lines for theorists: evidence_.table()." if notes else ""
+        more = f"{notes} more measurements (not part of the verdict): evidence_.table()." if notes else ""
         errors = "Expected errors assume that the data follows the model; where a misfit was found, they include it."
         return f"{errors} {more}".strip() if self.on_components else more
 

@@ -96,8 +96,8 @@ class Misfit:
         return [
             Check(
                 "goodness of fit", "|R|^2 / |N|^2", self.ratio, at_most(max(most, self.most), "1 for noise"),
-                f"What the {what} leave of the moments, against what noise leaves. Above the limit the data has structure that "
-                "the model does not have.",
+                f"Part of the moments that the {what} do not explain, relative to noise. Above the limit the data has "
+                "structure that the model does not have.",
                 "not in the papers", "caution",
                 f"The data has structure that these {what} do not explain: compare with other numbers of them, or with another "
                 "model.",

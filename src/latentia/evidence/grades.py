@@ -32,7 +32,7 @@ _CARE = 2.0  # limits up to which a component can be used with care
 
 @dataclass(frozen=True)
 class Component:
-    """What the evidence says of one component.
+    """Share, expected error and grade of one component.
 
     Attributes
     ----------

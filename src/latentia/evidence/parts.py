@@ -27,7 +27,7 @@ _CLEARLY = 10.0  # nats by which one optimum must be more likely than another on
 
 @dataclass(frozen=True)
 class PartErrors:
-    """What fits on parts of the data say of the full fit.
+    """Expected errors of a fit, from fits on parts of the data.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ _TINY = 1e-12  # of the squared length of shares: what varies less is constant u
 
 @dataclass(frozen=True)
 class Reading:
-    """What people read of the components of a fitted model.
+    """Shares and features by which people read the components of a fitted model.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Reading:
     signed : bool
         Whether a component may be turned round in another fit.
     ordered : bool
-        Whether the rows are some of those that were dealt, in their order.
+        Whether the rows are some of those that were split, in their order.
     """
 
     shares: np.ndarray
@@ -84,7 +84,7 @@ def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
 
 
 def doubted(found: np.ndarray) -> np.ndarray:
-    """What is found again, where data without components would give as much: "mostly" at best."""
+    """Components found again, where data without components would give as much: "mostly" at best."""
     return found * _DOUBTED
 
 
@@ -104,7 +104,7 @@ def no_better_than_chance(one: Reading, other: Reading) -> bool:
 
 
 def neighbour_checks(reading: Reading, stretch: int) -> list[Check]:
-    """How alike neighbouring rows are, where stretches of them were dealt to the same half."""
+    """How alike neighbouring rows are, where stretches of them were assigned to the same half."""
     if stretch < 2 or not reading.ordered or reading.shares.shape[1] < 2 * _NEIGHBOURS:
         return []
     return [
@@ -114,7 +114,7 @@ def neighbour_checks(reading: Reading, stretch: int) -> list[Check]:
             "other stretches of rows, and not for other rows in between.",
             "not in the papers", "note",
             "Neighbouring rows are alike, and were kept together: where their order means nothing, evidence_.stability(X) has "
-            "the errors for rows dealt one by one.",
+            "the errors for rows split one by one.",
         )
     ]  # fmt: skip
 
@@ -151,7 +151,7 @@ def again_sentence(components: Sequence[Component], grade: Grade, nouns: tuple[s
 
 
 def dealt_rows(nouns: tuple[str, str, str]) -> str:
-    """What halves are of: the rows, where shares are not of something else."""
+    """Name of the units that halves are made of: rows, or what shares refer to."""
     return _DEALT.get(nouns[2], nouns[2])
 
 

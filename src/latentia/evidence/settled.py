@@ -1,4 +1,4 @@
-"""Whether refinement has settled: a fit that is still climbing has a bias that parts of the data share."""
+"""Whether refinement has converged: a fit that is still climbing has a bias that parts of the data share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .checks import Check, at_most
 
 __all__ = ["settled_checks"]
 
-_STILL = 0.1  # nats that a step may gain, or all further steps together, where EM has settled
+_STILL = 0.1  # nats that a step may gain, or all further steps together, where EM has converged
 
 
 def settled_checks(refinement: Any, share: float | None = None) -> list[Check]:
@@ -29,12 +29,12 @@ def settled_checks(refinement: Any, share: float | None = None) -> list[Check]:
         relative = None if gain is None else gain / max(abs(float(values[-1])), 1.0)
         meaning = f"{len(values)} sweeps; the share of the log-likelihood that the last one gained."
         return [
-            Check("refinement has settled", "log-likelihood", relative, at_most(share), meaning, "not in the paper")
+            Check("refinement has converged", "log-likelihood", relative, at_most(share), meaning, "not in the paper")
         ]
     measured = refinement.remaining if refinement.remaining == refinement.remaining else gain
     meaning = f"{len(values)} steps. " + (
-        "What further ones are predicted to gain."
+        "Predicted gain of further ones."
         if refinement.remaining == refinement.remaining
-        else "What the last one gained. Parts of the data cannot see what is left to gain."
+        else "Gain of the last one. Parts of the data do not show what is left to gain."
     )
-    return [Check("EM has settled", "log-likelihood, nats", measured, at_most(_STILL), meaning, "not in the paper")]
+    return [Check("EM has converged", "log-likelihood, nats", measured, at_most(_STILL), meaning, "not in the paper")]

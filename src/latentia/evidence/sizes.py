@@ -1,6 +1,6 @@
 """How many components: the number that the evidence recommends, of those that were fitted.
 
-Too few components stand for several each, which goodness of fit and rank see; too many are not told from noise, which the
+Too few components stand for several each, which goodness of fit and rank see; too many are within the noise, which the
 expected error sees: it jumps. So the largest number of the best grade is recommended before the error jumps for good: a jump is
 passed over where a larger number is as good as the one before it.
 Where fits are partly supported at best, it is the largest of these numbers with about the least error, and where none is
@@ -32,7 +32,7 @@ _UP, _DOWN = 0.15, 0.75  # to the next numbers beyond those compared
 
 @dataclass(frozen=True)
 class Size:
-    """What the evidence says of a fit with so many components.
+    """The evidence of a fit with a given number of components.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str
         least = min(size.error for size in of_best)
         near = _AS_GOOD if best == "partly" else 1.0
         chosen = [size for size in of_best if size.error <= near * least][-1]
-        why = "the most whose expected error is about the least"
+        why = "the largest number whose error is close to the lowest"
         why = why if best == "partly" else "the least expected error, but the evidence supports none of these numbers"
     error = "not measured" if chosen.expected_error is None else number_text(chosen.expected_error)
     limit = "" if chosen.limit is None else f", limit {number_text(chosen.limit)}"

@@ -24,7 +24,7 @@ def left_out(spectrum: np.ndarray, n_components: int, edge: float, first: int = 
     edge : float
         Size of eigenvalues of noise.
     first : int
-        Leading eigenvalues that say nothing of components, such as that of the mean.
+        Number of leading eigenvalues that do not belong to components, such as that of the mean.
     """
     kept = float(np.linalg.norm(spectrum[first:n_components]))
     beyond = float(np.linalg.norm(np.maximum(spectrum[n_components:] - edge, 0.0)))
@@ -32,5 +32,5 @@ def left_out(spectrum: np.ndarray, n_components: int, edge: float, first: int = 
 
 
 def noise_limit(size: int) -> float:
-    """The multiple of the edge that eigenvalues of a symmetric matrix of noise, of so many rows, seldom exceed."""
+    """The multiple of the edge that eigenvalues of a symmetric matrix of noise with this many rows seldom exceed."""
     return 1 + max(_ABOVE, _FEW * size ** (-2 / 3))

@@ -22,7 +22,7 @@ __all__ = ["TensorMeasured", "error_checks", "rank_checks", "separation_limit", 
 
 @dataclass(frozen=True)
 class TensorMeasured:
-    """What a fit by tensor decomposition knows about itself.
+    """Measurements of a fit by tensor decomposition.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def error_checks(
     """
     errors = parts.errors
     if errors is None:
-        remedy = f"Error bars were not made. {parts.reason}"
+        remedy = f"Expected errors were not computed. {parts.reason}"
         unmeasured = Check(EXPECTED_ERROR, symbol, None, at_most(limit), parts.reason, source, "verdict", remedy)
         return [unmeasured, *_fitted_parts(parts)]
     mean, worst = float(errors.mean()), int(errors.argmax())
@@ -82,7 +82,7 @@ def error_checks(
     lines = [
         Check(
             EXPECTED_ERROR, symbol, mean, at_most(limit),
-            f"Mean error of {_with_article(what)}, {unit}, as {source} predict it.", source, "verdict",
+            f"How far {_with_article(what)} may be from the truth ({unit}), estimated from {source}.", source, "verdict",
             _more_rows(mean, parts.shared, limit, n_rows, rows),
         ),
         Check(
@@ -145,7 +145,7 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
         lines.append(
             Check(
                 "smallest singular value", f"sigma_{directions}(M_2)", last, above(last * m.noise.whitening, "its noise"),
-                "What whitening divides by, beside its noise: how far the components are from being dependent.",
+                "Can the components be told apart? The smallest singular value, and the noise it must exceed.",
                 "Condition 7.2.1, section 7.2", "caution",
             )
         )  # fmt: skip
@@ -193,7 +193,7 @@ def rank_checks(
     extra : int
         How many more components there are than directions.
     veto : float
-        Share of the directions below which the fit is not to be used at all.
+        The fit is not supported where fewer than this share of the directions are above the noise.
     few : {"note", "caution"}
         What too few directions are: a note where expected errors measure them too.
     exact : bool
@@ -202,11 +202,12 @@ def rank_checks(
     rank = int((spectrum > edge).sum())
     high = directions if exact else max(_MORE * directions, directions + 1)
     if rank > high:
-        meaning = "Directions above the noise: more than these components span, so that some of them stand for several."
+        shown = f"{rank} pattern{'s' * (rank != 1)}"
+        meaning = f"The data has {shown} above the noise, more than the model: some of its components mix several."
     elif rank < directions:
-        meaning = "Directions above the noise: fewer than these components need."
+        meaning = "The data has fewer patterns above the noise than these components need."
     else:
-        meaning = "Directions above the noise: as many as these components need."
+        meaning = "The data has as many patterns above the noise as these components need."
     more = " or more" if rank == len(spectrum) else ""
     suggests = rank + extra
     remedy = f"The data carries {rank}{more} directions above its noise: compare with {suggests}{more}."

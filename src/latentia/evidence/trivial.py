@@ -26,8 +26,8 @@ def trivial_checks(
     Parameters
     ----------
     fitted, trivial : ndarray of shape (n,)
-        Log-likelihood of each of some rows under both, in nats. Rows that were learned from have the penalty of Schwarz, half
-        the logarithm of the rows for each parameter more; give ``extra=0`` for others.
+        Log-likelihood of each of some rows under both, in nats. On training rows the gain is reduced by Schwarz's penalty, half
+        the logarithm of their number per extra parameter; give ``extra=0`` for held-out rows.
     extra : int
         Parameters that the fit has more than the trivial model.
     n_rows : int
@@ -47,7 +47,7 @@ def trivial_checks(
     return [
         Check(
             f"better than {against}", f"nats {'an' if unit[0] in 'aeiou' else 'a'} {unit}", gain, above(0),
-            f"What the fit gains in the likelihood of {len(fitted):,} {unit}s over {against}, less a penalty for its "
+            f"Gain in the likelihood of {len(fitted):,} {unit}s over {against}, less a penalty for its "
             "parameters.",
             "not in the papers", "veto",
             f"This fit predicts no better than {against}: do not use it. Ask for fewer components, scale or clean the data, or "

@@ -19,7 +19,7 @@ Norms: TypeAlias = tuple[float, float, float]
 
 
 class ViewMisfits(NamedTuple):
-    """What the parameters of a fit leave of the third moment of three views, of their covariances, and of those of features.
+    """Residuals of a fit: of the third moment of three views, of their covariances, and of those of features.
 
     Attributes
     ----------

@@ -94,7 +94,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         them (*Gaussian noise* in the evidence). Without noise None is two to three times as accurate.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits, and those on three quarters, give the expected errors.
-        They cost no pass over the data; with ``refine`` a single split is made, and its fits take about four times as long
+        They cost no pass over the data; with ``refine`` a single split is used, and its fits take about four times as long
         as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
         Whether to keep fourth moments of all columns, at most 64, so that rows can be added (`partial_fit`), taken away
@@ -141,7 +141,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     evidence_ : Evidence
         Checks of the assumptions. An expected error (``component_errors``) is the amplitude of all other sources in a
         recovered one, relative to its own: 0.1 is -20 dB. It is widened by what the sources leave of the fourth cumulant
-        beyond noise, and rows are dealt in stretches, and copies together, so that signals and copied rows have errors of
+        beyond noise, and rows are split in stretches, with copies together, so that signals and copied rows have errors of
         their own size.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted. Each iteration of FastICA counts as one,
@@ -656,7 +656,7 @@ def _checks(found: _Recovered, moments: _Moments, parts: PartErrors, cumulant: C
         Check(
             "sources that look Gaussian", f"|kappa_k| <= {noise:.2g}", float((np.abs(found.kurtosis) <= noise).sum()),
             at_most(1),
-            "Sources whose kurtosis is within the noise of the cumulant: they cannot be told from each other's mixtures.",
+            "Sources whose kurtosis is within the noise of the cumulant: they and mixtures of them look the same.",
             "Theorem 7.3",
         ),
         *_variance_left_out(whitening, moments, found.noisy is not None),

@@ -38,7 +38,7 @@ class Expected(Protocol):
 
     @property
     def values(self) -> Values:
-        """What they were in the pass."""
+        """Values of the pass."""
 
     def estimate(self) -> Values:
         """EM's new values."""

@@ -31,7 +31,7 @@ __all__ = ["EStep", "Refine", "Refined", "Refinement", "Update", "over", "refine
 Refine: TypeAlias = int | Literal["auto"]
 
 _MOST_STEPS = 200
-_REMAINING = 0.02  # nats: where the gain that a step predicts, and that of the last step, are below, EM has settled
+_REMAINING = 0.02  # nats: where the gain that a step predicts, and that of the last step, are below, EM has converged
 _SHARE = 1e-9  # or below this share of the log-likelihood
 _ROUNDING = 1e-12  # of the log-likelihood: smaller gains cannot be seen
 _CALM = 3  # times in a row
@@ -56,7 +56,7 @@ class Update(Protocol):
         """The same update at other values."""
 
     def expected(self, sums: Any) -> Sequence[Expected]:
-        """What the pass expects of each of its distributions, in the order of the values."""
+        """Expected counts of each distribution, in the order of the values."""
 
 
 EStep: TypeAlias = Callable[[Update, int], Any]
@@ -65,7 +65,7 @@ EStep: TypeAlias = Callable[[Update, int], Any]
 
 @dataclass(frozen=True)
 class Refinement:
-    """What EM made of its start.
+    """Result of EM.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Refinement:
     log_likelihood : ndarray of shape (n_steps,)
         Of the data, in nats, at the values of each E-step.
     settled : bool
-        Whether further steps would gain nothing to speak of.
+        Whether further steps would gain only a negligible amount.
     remaining : float
         Nats that they are predicted to gain, or, where patience ended, that the last step gained; NaN where neither is known,
         after a given number of plain steps.
@@ -86,7 +86,7 @@ class Refinement:
 
     @classmethod
     def none(cls, *values: np.ndarray) -> Refinement:
-        """No steps were made."""
+        """No steps were taken."""
         return cls(values, np.empty(0), False, float("nan"))
 
 
@@ -114,16 +114,16 @@ def refine(
     e_step : callable
         ``e_step(update, number)``: the sums of a pass at the update's values; `over` makes one of blocks.
     steps : int or "auto"
-        Number of plain EM steps; "auto" makes accelerated ones until they have settled.
+        Number of plain EM steps; "auto" makes accelerated ones until they converge.
     enough : float
         Nats below which a gain counts as nothing, for "auto".
     until : callable, optional
         Where E-steps hold a state of their own, such as memberships of nodes, corrections by gradients are none: then "auto"
-        makes plain steps until this says that the state has settled.
+        makes plain steps until this says that the state has converged.
     most : int
         E-steps of "auto".
     patience : float
-        Gains below ``enough`` in a row after which "auto" has settled whatever gains it predicts: for likelihoods that are
+        Gains below ``enough`` in a row after which "auto" stops whatever gains it predicts: for likelihoods that are
         bounds, whose slope promises more than they rise.
     """
     if not steps:
@@ -138,7 +138,7 @@ def refine(
 
 
 def settle(update: Any, e_step: EStep, most: int = _MOST_STEPS) -> Refinement:
-    """Plain EM until a step gains nothing to speak of: for models whose distributions have no coordinates."""
+    """Plain EM until the gain of a step is negligible: for models whose distributions have no coordinates."""
     heights: list[float] = []
 
     def watched(at: Update, number: int) -> Any:

@@ -131,7 +131,7 @@ class Responsibilities:
     words, mass : ndarray of shape (K,)
         Words and documents in each component.
     n_begun : int
-        Documents, from the first on, that a pass has seen.
+        Documents, from the first on, that a pass has read.
     moved : float
         Share of the documents that the last pass moved.
     corrected : float

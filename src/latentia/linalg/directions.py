@@ -14,7 +14,7 @@ def unit_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def leading_direction(rows: np.ndarray, n_steps: int) -> np.ndarray:
-    """Direction of the largest mean square of rows, shape (n,), by so many power iterations from the longest one."""
+    """Direction of the largest mean square of rows, shape (n,), by this many power iterations from the longest one."""
     v = rows[np.einsum("ij,ij->i", rows, rows).argmax()]
     for _ in range(n_steps):
         v = unit_rows(((rows @ v) @ rows)[None])[0]

@@ -52,7 +52,7 @@ def leading_eigenspace(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Largest eigenvalues of a symmetric operator and their eigenvectors, to an angle.
 
-    Block Krylov passes are made until every one of the leading eigenpairs leaves a residual |M u - lambda u| of at most
+    Block Krylov passes are taken until every one of the leading eigenpairs leaves a residual |M u - lambda u| of at most
     ``tol`` times the last of their eigenvalues, or until there is nothing new to find. A basis that is full is cut back
     to its leading directions (thick restart), which loses nothing that has been found.
 
@@ -192,9 +192,9 @@ def outlying_eigenpairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues of largest modulus of a symmetric operator whose other eigenvalues fill [-edge, edge], and eigenvectors.
 
-    An eigenvalue just outside of the bulk takes many passes, one far outside few: passes are made until all that are asked
-    for lie outside and have settled, or the basis is full. No image is kept, only the basis, in single precision, which is
-    beyond what settles.
+    An eigenvalue just outside of the bulk takes many passes, one far outside few: passes are taken until all that are asked
+    for lie outside and have converged, or the basis is full. No image is kept, only the basis, in single precision, which
+    limits how closely they converge.
 
     Parameters
     ----------
@@ -203,13 +203,13 @@ def outlying_eigenpairs(
     size, n_components : int
     edge : float
     n_passes : int, optional
-        Most passes; by default so many that the basis has 160 columns, and at least 8.
+        Most passes; by default as many as give the basis 160 columns, and at least 8.
     n_settled : int, optional
-        How many eigenvalues must have settled; by default all.
+        How many eigenvalues must have converged; by default all.
     oversample : int
         Extra columns of a block; blocks of more than eight columns are widened to a multiple of eight, which costs no time.
     tol : float
-        Relative change of an eigenvalue in two passes at which it has settled.
+        Relative change of an eigenvalue in two passes at which it has converged.
 
     Returns
     -------

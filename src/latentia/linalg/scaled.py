@@ -119,7 +119,7 @@ def scaled_eigenspace(
     n_vectors : int
         k.
     tau : float
-        Words are scaled as if each had been seen tau N / M times more.
+        Words are scaled as if each had occurred tau N / M times more.
     further : sequence of (float, csr_array)
         Weights of further counts of the same words, with noise of their own: their scaled matrices are added, and with them
         e grows by the root of one and the weights' squares over their share of pairs. |S|^2 is taken from the signals then.
@@ -130,7 +130,7 @@ def scaled_eigenspace(
     n_passes : int, optional
         Most products with the counts.
     n_settled : int, optional
-        How many eigenvalues must have settled before that; by default all.
+        How many eigenvalues must have converged before that; by default all.
     random_state : int
         Seed of `outlying_eigenpairs`.
     n_jobs : int, optional

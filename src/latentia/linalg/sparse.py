@@ -43,7 +43,7 @@ def ratio_product(
     image : ndarray of shape (n, k), float64
         Cells whose m_ij is not positive do not count.
     log_likelihood : float
-        -inf if a cell that was seen has m_ij <= 0.
+        -inf if an observed cell has m_ij <= 0.
     """
     ends = row_pieces(table)
     sums = np.zeros(len(ends) - 1)

@@ -21,18 +21,19 @@ from .factored import Factored
 
 @dataclass(frozen=True)
 class Binning:
-    """Constants of Algorithm 1. The defaults work; those of the paper, `printed`, leave out words seen less than 1e10 times.
+    """Constants of Algorithm 1. The defaults work; the `printed` ones leave out words that occur less than 1e10 times.
 
     Attributes
     ----------
     first_bin : float
-        k_0: bins of words seen fewer than ratio^(k_0 - 1) times are left out. Printed: 4 log(c_0 R / (eps sqrt(w_min))) + 16.
+        k_0: bins of words that occur fewer than ratio^(k_0 - 1) times are left out. Printed: 4 log(c_0 R / (eps sqrt(w_min)))
+        + 16.
     least_words : float
         Bins of fewer words are left out. Printed: no such rule.
     least_share : float
         Bins of fewer than this times e^(-1.5 (k + 1)) N words are left out. Printed: 20.
     ratio : float
-        Bin k has the words seen ratio^(k - 1) to ratio^k times. Printed: e.
+        Bin k has the words that occur ratio^(k - 1) to ratio^k times. Printed: e.
     level : float
         A bin's marginal rho_k is ratio^(k + level) / N. Printed: 1. At 0 it is the largest in the bin.
     heavy : float

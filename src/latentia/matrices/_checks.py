@@ -19,7 +19,7 @@ from ..evidence import (
 from ..linalg import ScaledSpace
 from ._matrix import Estimate
 
-_TRUSTED = 1.0  # l1 error, of a possible 2
+_TRUSTED = 1.0  # l1 error (0 to 2)
 _BETTER = 0.7  # of |S|_F: an error that is clearly below that of independent words
 _ASYMMETRIC = 1.5  # times the noise of symmetric counts
 
@@ -66,18 +66,18 @@ def matrix_checks(m: Measured) -> list[Check]:
     lines = [
         Check(
             "expected error", "|B - B'|_1", m.error, at_most(limit),
-            "Expected l1 error, of a possible 2. That of independent words is about 0.8 |S|_F, of the directions that were "
+            "Expected l1 error (0 to 2). That of independent words is about 0.8 |S|_F, of the directions that were "
             "kept; above 1 most of the probability is on wrong pairs.", "Theorem 1.1", "verdict",
             "It is hardly better than independence: more pairs are needed, or a lower rank.",
         ),
         Check(
             "directions kept", "|lambda_k| > e", float(space.n_kept), equal_to(m.directions),
-            f"Eigenvalues above the edge of the noise at {space.edge:.2g}. The others are dropped: if they are fewer than "
-            "n_components - 1, part of B is missing, or has a lower rank.", "section 2",
+            f"Eigenvalues above the edge of the noise at {space.edge:.2g}. The others are dropped. With fewer than "
+            "n_components - 1, part of B is missing, or its rank is lower.", "section 2",
         ),
         Check(
             "signal", "|S|_F", signal, above(space.edge / 2, "e / 2"),
-            "Norm of what words tell of each other; a direction with less than e / 2 cannot be seen.", "section 1.2.2",
+            "Norm of the associations between words; a direction with less than e / 2 cannot be detected.", "section 1.2.2",
             "verdict" if m.directions else "note",
         ),
         Check(
@@ -86,7 +86,9 @@ def matrix_checks(m: Measured) -> list[Check]:
         ),
     ]  # fmt: skip
     if m.directions and not space.n_kept:
-        meaning = "Words beside their frequencies tell nothing of each other: the matrix is that of independent words."
+        meaning = (
+            "Beyond their frequencies words say nothing about each other: the matrix is that of independent words."
+        )
         lines.append(Check("structure", "|lambda_1| > e", 0.0, at_least(1), meaning, "section 2", "veto"))
     return [*lines, *_further(m), *_refining_checks(m), *_other_checks(m), *part_checks(m.parts)]
 

@@ -64,7 +64,7 @@ def dependence(space: ScaledSpace, n_pairs: float) -> float:
 
 
 def persistent_excess(counts: Any, entries: Callable[[Any, Any], np.ndarray], whole: float, random_state: int) -> float:
-    """Least l1 distance of the estimate to the truth, of a possible 2, that two halves of the pairs agree on.
+    """Least l1 distance of the estimate to the truth (0 to 2), that two halves of the pairs agree on.
 
     Cells that one half has more often than the estimate says have it in the other half, too, as far as that is not noise.
 
@@ -97,7 +97,7 @@ def persistent_excess(counts: Any, entries: Callable[[Any, Any], np.ndarray], wh
 
 
 def expected_error(space: ScaledSpace, missing: float, n_pairs: float, random_state: int) -> float:
-    """Expected l1 distance of the estimate to the truth, of a possible 2."""
+    """Expected l1 distance of the estimate to the truth (0 to 2)."""
     rng = np.random.default_rng(random_state)
     chance = space.scale / space.scale.sum()
     cumulated = np.cumsum(chance)

@@ -91,7 +91,7 @@ class MatrixMethods(Estimator):
         Raises
         ------
         LatentiaError
-            If there is no such word, or if so many rows do not fit an array.
+            If there is no such word, or if that many rows do not fit an array.
         """
         words = np.arange(self.n_features_in_)[i] if isinstance(i, slice) else self._words(i)
         if words.ndim > 1:
@@ -125,7 +125,7 @@ class MatrixMethods(Estimator):
 
     @fitted
     def l1_distance(self, other: Any) -> float:
-        """Return sum_ij |B_ij - B'_ij|, of a possible 2, in one pass over tiles.
+        """Return sum_ij |B_ij - B'_ij| (0 to 2), in one pass over tiles.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class MatrixMethods(Estimator):
         n : int
             Number of words.
         min_count : int
-            Least number of times that a word was seen in pairs to be listed; embeddings of rarer words are mostly noise.
+            Least number of times that a word occurs in pairs to be listed; embeddings of rarer words are mostly noise.
 
         Returns
         -------
@@ -246,7 +246,7 @@ class MatrixMethods(Estimator):
         at = int(words)
         norms = np.linalg.norm(self.embedding_, axis=1)
         if not self.n_kept_ or norms[at] == 0:
-            raise LatentiaError(f"Word {word} has no embedding: it was not seen, or the matrix has rank one.")
+            raise LatentiaError(f"Word {word} has no embedding: it occurs in no pair, or the matrix has rank one.")
         cosines = self.embedding_ @ self.embedding_[at] / np.where(norms > 0, norms * norms[at], np.inf)
         cosines[(1 + self.symmetric) * self.n_pairs_ * self.marginals_ < min_count] = -np.inf
         cosines[at] = -np.inf
@@ -319,10 +319,10 @@ class MatrixMethods(Estimator):
         triples : array-like of int, shape (n, 3), optional
             Documents of three words each, all of one topic. W is then diagonal.
         anchors : array-like of int, shape (R,), optional
-            A word for each topic that occurs in no other; by default they are searched for among the words that were seen
-            at least ``min_count`` times.
+            A word for each topic that occurs in no other; by default they are searched for among the words that occur at
+            least ``min_count`` times.
         min_count : int, default=20
-            Least number of times that a word was seen to be an anchor.
+            Least number of times that a word occurs to be an anchor.
 
         Returns
         -------

@@ -293,7 +293,7 @@ def held_out_pairs(counts: sparse.csr_array, settings: OrderedSettings, discount
     possible = discounts_of(counts) is not None
     if discount is True and not possible:
         raise LatentiaError(
-            "discounts are told from whole counts: some pairs must be seen once, twice and three times.",
+            "discounts are estimated from whole counts: some pairs must occur once, twice and three times.",
             parameter="discount", value=True,
         )  # fmt: skip
     if not (known.nnz and rest.nnz):
@@ -316,7 +316,7 @@ def ordered_checks(space: ScaledPairs, directions: int, n_pairs: float, error: f
     lines = [
         Check(
             "expected error", "|B - B'|_1", error, at_most(_TRUSTED),
-            "Expected l1 error, of a possible 2, from fits on halves of the pairs; above 1 most of the probability is on wrong "
+            "Expected l1 error (0 to 2), from fits on halves of the pairs; above 1 most of the probability is on wrong "
             "pairs.", "not in the paper", "verdict",
             "Most of the probability is on wrong pairs: more pairs are needed, or leave rare words out.",
         ),
@@ -342,6 +342,6 @@ def ordered_checks(space: ScaledPairs, directions: int, n_pairs: float, error: f
         ),
     ]  # fmt: skip
     if directions and not space.n_kept and not held_out.discounted:
-        meaning = "Rows tell nothing of columns beside their frequencies: the matrix is that of independent pairs."
+        meaning = "Beyond their frequencies rows say nothing about columns: the matrix is that of independent pairs."
         lines.append(Check("structure", "s_1 > e", 0.0, at_least(1), meaning, "section 2", "veto"))
     return lines

@@ -92,7 +92,7 @@ def scaled_singular_space(
     n_vectors : int
         Most triplets.
     tau : float
-        Rows and columns are scaled as if each had been seen tau N / M times more.
+        Rows and columns are scaled as if each had occurred tau N / M times more.
     variance : float
         v: of an entry over its mean; 1 for counts.
     random_state : int

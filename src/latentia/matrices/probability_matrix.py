@@ -87,20 +87,20 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     symmetric : bool, default=True
         False for ordered pairs and rectangular tables: B = P^T W Q, by the shrunk scaled singular triplets of the counts.
     discount : bool or "auto", default="auto"
-        Of ordered pairs: whether a pair that was seen has its count less a discount, and only what was given up is dealt by
-        the low rank, as Kneser-Ney smoothing does it with frequencies alone. "auto" does what makes pairs more probable that
+        Of ordered pairs: whether the count of a pair is reduced by a discount, and only the discounted part is distributed
+        by the low rank, as Kneser-Ney smoothing does it with frequencies alone. "auto" does what makes pairs more probable that
         are held out: it helps where the same pairs come again and again, as neighbouring words do.
     method : {"shrink", "binned"}, default="shrink"
-        "binned" is the paper's Algorithm 1. It has not been seen to be more accurate.
+        "binned" is the paper's Algorithm 1. It was not more accurate in any measurement.
     tau : float, default=0.3
-        Words are scaled as if each had been seen tau N / M times more. For graphs of constant degree 0.5 is better.
+        Words are scaled as if each had occurred tau N / M times more. For graphs of constant degree 0.5 is better.
     floor : float, default=0.1
         Least probability of a pair, as a multiple of that of independent words. 0 cuts negative entries.
     refine : int or "auto", default=0
-        EM from the spectrum, on nonnegative factors: "auto" makes accelerated steps until they have settled, and keeps them
+        EM from the spectrum, on nonnegative factors: "auto" makes accelerated steps until they converge, and keeps them
         only if they make pairs more probable that are held out first, a number makes that many plain ones. 0 keeps to the
         theorem, and so does "auto" for "binned". Steps take some twenty times as long as the rest; they are worth it from
-        about 20 pairs for every word, where components are clear. See ``refinement_``, and *EM has settled* in the evidence.
+        about 20 pairs for every word, where components are clear. See ``refinement_``, and *EM has converged* in the evidence.
     pseudo_counts : float, default=1
         With ``refine``: number of pseudo-pairs for every word, shared by the components and spread as the marginals.
     binning : Binning, optional
@@ -109,7 +109,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         The words, for `most_similar`.
     max_products : int, optional
         Largest number of products of the counts with a block of R + 2 vectors or some more, to find the eigenvectors; by
-        default so many that there are 160 vectors, and at least 8. Clear matrices take some ten.
+        default as many as give 160 vectors, and at least 8. Clear matrices take some ten.
     n_splits : int, default=1
         With ``refine`` or "binned": number of random splits of the pairs into halves, at most 3, whose fits enter the
         expected error; each costs two fits. The error of plain "shrink" is computed from the counts and costs nothing.
@@ -136,7 +136,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     discounts_ : ndarray of shape (4,) or None
         Of ordered pairs: what a count of 0, 1, 2 and more gives up; None without discounts.
     spectrum_ : ndarray of shape (R - 1,)
-        Eigenvalues of the scaled counts without the marginals', signed, by decreasing modulus, before shrinkage.
+        Signed eigenvalues of the scaled counts, without that of the marginals, by decreasing modulus, before shrinkage.
     noise_level_ : float
         Modulus up to which eigenvalues are noise.
     n_kept_ : int
@@ -154,14 +154,14 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     moments_ : Sums
         What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
-        Checks of the assumptions, and the expected l1 error of B, of a possible 2 (``component_errors``, shape (1,)). It is
+        Checks of the assumptions, and the expected l1 error of B (0 to 2) (``component_errors``, shape (1,)). It is
         widened where there is more in the pairs than the rank holds, or pairs depend on each other.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the pairs at every step of EM, in nats; empty where they were not refined.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the pairs: one, which counts them.
 
@@ -177,8 +177,8 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     3. Eigenvalues are shrunk to sqrt(lambda^2 - e^2) (see `latentia.linalg.scaled`), which minimises the Frobenius error of
        the scaled matrix; where the paper cuts at rank R, directions in the noise are dropped.
     4. Entries below a tenth of the product of marginals are raised to it, and the matrix is scaled to sum to one.
-    5. "binned": the printed constants leave out words seen less than 1e10 times; all are parameters (`Binning`), the sample is
-       reused for the three steps unless ``split`` is set, and words outside all bins keep r r^T.
+    5. "binned": the printed constants leave out words that occur less than 1e10 times; all are parameters
+       (`Binning`), and one sample serves all three steps unless ``split`` is set, and words outside all bins keep r r^T.
     6. ``refine`` is not in the paper.
     7. Ordered pairs and discounts are not in the paper.
 
@@ -266,7 +266,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         Parameters
         ----------
         C : sparse matrix, array-like, DataFrame or Blocks of shape (M, M), or (M, M_columns) with ``symmetric=False``
-            C_ij: how often the pair (i, j) was seen. An adjacency matrix for communities.
+            C_ij: how often the pair (i, j) occurred. An adjacency matrix for communities.
         y : ignored
 
         Returns

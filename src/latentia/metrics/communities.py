@@ -67,12 +67,12 @@ def overlapping_nmi(found: Any, true: Any, n_nodes: int | None = None) -> float:
 
         H(X_k | Y) = min_l H(X_k | Y_l),
 
-    where those Y_l do not count that tell more of X_k by their complement than by themselves; if none counts, it is H(X_k).
+    where those Y_l do not count whose complement says more about X_k than they do; if none counts, it is H(X_k).
     With H(X) = sum_k H(X_k) and H(X | Y) = sum_k H(X_k | Y) the result is
 
         [H(X) - H(X | Y) + H(Y) - H(Y | X)] / (2 max(H(X), H(Y))),
 
-    from 0 for covers that tell nothing of each other to 1 for equal ones.
+    from 0 for independent covers to 1 for equal ones.
 
     Parameters
     ----------

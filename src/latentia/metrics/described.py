@@ -25,7 +25,7 @@ def describe(
     ----------
     shares : array-like of shape (n_documents, K) or (n_documents,)
         Nonnegative shares, weights or probabilities of the components in every document, or the number of its cluster; -1 is
-        in none. Of what has a sign describe both ends, ``np.maximum(S, 0)`` and ``np.maximum(-S, 0)``.
+        in none. Where components have a sign, describe both signs, ``np.maximum(S, 0)`` and ``np.maximum(-S, 0)``.
     texts : sequence of str of length n_documents
         The documents.
     n_words : int, default=10
@@ -109,7 +109,7 @@ def _table_of(shares: Any) -> np.ndarray:
     table = table.astype(np.float64)
     if not np.isfinite(table).all() or table.min(initial=0) < 0:
         raise LatentiaError(
-            "shares has entries that are negative or no numbers. Where components have a sign, describe both ends: "
+            "shares has entries that are negative or no numbers. Where components have a sign, describe both signs: "
             "np.maximum(S, 0) and np.maximum(-S, 0)."
         )
     return table

@@ -120,8 +120,8 @@ def shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarr
     return [
         Check(
             "spread about components", "times", max(outliers, spread), at_most(1.0),
-            f"Distances of rows from their component beside those of a Gaussian: the share that lies elsewhere ({uneven:.2g}), "
-            f"and that of rows as far as {_FAR:g} of a Gaussian's are ({far:.2g}), each over what chance and shapes allow.",
+            f"Do rows lie around their component as in a Gaussian? {uneven:.0%} lie elsewhere, "
+            f"and {far:.2g} are as far out as {_FAR:g} of a Gaussian's rows; each over what chance and shapes allow.",
             "the model", "caution", remedy,
         )
     ]  # fmt: skip

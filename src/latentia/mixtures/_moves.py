@@ -69,7 +69,7 @@ def merged_shares(table: np.ndarray, shares: np.ndarray, shape: Shape, most: int
 
 
 def _moved(shares: np.ndarray, pair: tuple[int, int], k: int, half: np.ndarray) -> np.ndarray:
-    """The first of a pair takes the shares of both, and the second one those that k has of some rows."""
+    """Merge a pair into its first component; use the freed one to split k."""
     first, second = pair
     moved = shares.copy()
     moved[first] += moved[second]

@@ -78,19 +78,19 @@ class MultiViewMixture(MixtureMethods, Staged):
     ----------
     n_components : int, "auto" or several, default=5
         Number of components K.
-        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     distribution : {None, "bernoulli", "gaussian"}, default=None
         Distribution of every feature given the component, all features being independent: ``refine``, `predict` and
         `score` need one. "gaussian" has a variance for each feature and component. None assumes nothing, and the fit finds
         means and weights alone.
     refine : int or "auto", default="auto"
-        EM under ``distribution``, from the moments: "auto" makes accelerated steps until they have settled, a number that
+        EM under ``distribution``, from the moments: "auto" makes accelerated steps until they converge, a number that
         many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" without a distribution. See
-        ``refinement_``, and *EM has settled* in the evidence.
+        ``refinement_``, and *EM has converged* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
+        data; with ``refine`` a single split is used, which costs as much as refining. With 0 no errors are measured.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -113,7 +113,7 @@ class MultiViewMixture(MixtureMethods, Staged):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 

@@ -49,7 +49,7 @@ __all__ = ["SphericalGaussianMixture"]
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
 _FULL = 0.1  # nats a row by which full covariances may predict better
-_SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has settled, and where that of a part has
+_SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has converged, and where that of a part has
 
 
 class _Begun(NamedTuple):
@@ -75,8 +75,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     n_components : int, "auto" or several, default=10
         Number of components K. ``method="hsu-kakade"`` and ``refine=0`` need as many features, and means that do not lie in
         a plane of fewer than K - 1 dimensions.
-        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     covariance_type : {"spherical", "diag", "full", "tied"}, default="spherical"
         Shape of the components, as in scikit-learn: balls of their own size, a variance for each feature, any ellipsoid, or
         one ellipsoid for all. The last three start from the spherical mixture, or from the clusters that its starts were, and
@@ -90,12 +90,12 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         rows as centres, after moves that merge two components and split a third, on at most 10,000 rows in memory.
         "hsu-kakade": from the moments' mixture alone.
     refine : int or "auto", default="auto"
-        EM from the start: "auto" makes accelerated steps until they have settled, a number that many plain ones, each a
-        pass over the data. 0 keeps to the theorem, whatever the ``method``. See ``refinement_``, and *EM has settled* in
+        EM from the start: "auto" makes accelerated steps until they converge, a number that many plain ones, each a
+        pass over the data. 0 keeps to the theorem, whatever the ``method``. See ``refinement_``, and *EM has converged* in
         the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
+        data; with ``refine`` a single split is used, which costs as much as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
         Whether to keep third moments of all columns, at most 64, so that rows can be added (`partial_fit`), taken away
         (`forget`), and models merged (`latentia.merge`): 32 (D + 1)^3 bytes, 8.8 MB at most. The answer is then the theorem's.
@@ -131,7 +131,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors and the rows in memory not counted.
 
@@ -231,7 +231,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> FramedSums:
         if not self._round:
             raise LatentiaError(
-                "moments tell balls alone: fit other shapes on the rows, without keep_moments.",
+                "moments identify spherical components only: fit other shapes on the rows, without keep_moments.",
                 parameter="covariance_type", value=self.covariance_type,
             )  # fmt: skip
         return super()._sums(rows, dealt, like)
@@ -473,7 +473,7 @@ def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:
     return [
         Check(
             "better than full covariances", "nats a row", -gain, above(-_FULL),
-            "What the fit predicts better than one with any covariances from the same components, on rows left out.",
+            "Gain in prediction of left-out rows over a fit with full covariances.",
             "not in the paper", "caution", f"{what} within components: ask for covariance_type='full'.",
         )
     ]  # fmt: skip
@@ -488,7 +488,7 @@ def _against_one_fewer(fitted: Fitted) -> list[Check]:
     return [
         Check(
             "better than one fewer", "nats a row", gain_over_one_fewer(fitted.rows, fitted.moments, mixture), above(0),
-            "What the fit gains over one with two of its components merged, less a penalty for its parameters.",
+            "Gain in likelihood over a fit with two of its components merged, less a penalty for its parameters.",
             "not in the paper", "caution",
             f"Two components stand for one: ask for {k - 1} components, or fewer.", k - 1,
         )

@@ -40,7 +40,7 @@ _GRID = 8  # steps of the center in a scale
 
 
 class Sums(Protocol):
-    """What a model of sums alone is fitted on."""
+    """Sums over the rows from which a model is fitted."""
 
     @property
     def n_rows(self) -> int:
@@ -88,7 +88,7 @@ class FramedSums:
     ----------
     center, scale : ndarray of shape (D,)
     sums : ndarray of shape (4, D + 1, D + 1, D + 1) or (4, P, P)
-        Of y^(x 3); or of products of pairs y_i y_j, i <= j, as in `latentia.moments.FourthMoments`.
+        Sums of y^(x 3); or of products of pairs y_i y_j, i <= j, as in `latentia.moments.FourthMoments`.
     """
 
     center: Annotated[np.ndarray, of.numbers("Q")]

@@ -22,7 +22,7 @@ _MOST_UNSEEN = 1 << 24  # or a hundred for each pair: words that do not occur ta
 
 
 class PairCounts:
-    """Statistic: how often each pair occurs, as csr_array (M, M); M grows with the largest word seen.
+    """Statistic: how often each pair occurs, as csr_array (M, M); M grows with the largest word number.
 
     Blocks are tables of two columns, words from 0, or of three, the last how often.
 
@@ -61,7 +61,7 @@ class PairCounts:
             why = "does not fit into memory"
         if why:
             raise LatentiaError(
-                f"Pair {pair} has the word {size - 1}: a table of so many words {why}. Number the words from 0 without gaps."
+                f"Pair {pair} has the word {size - 1}: a table of that many words {why}. Number the words from 0 without gaps."
             )
 
     def merge(self, first: sparse.csr_array, second: sparse.csr_array) -> sparse.csr_array:
@@ -89,7 +89,7 @@ def count_pairs(
         M; by default one more than the largest word.
     """
     if n_words is not None and not rows_fit(n_words):
-        raise LatentiaError("a table of so many words does not fit into memory.", parameter="n_words", value=n_words)
+        raise LatentiaError("a table of that many words does not fit into memory.", parameter="n_words", value=n_words)
     if isinstance(pairs, (str, os.PathLike)):
         return _count_file(pairs, n_words, n_jobs, progress)
     if not isinstance(pairs, Blocks):

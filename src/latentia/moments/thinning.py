@@ -20,7 +20,7 @@ __all__ = ["DealtCounts", "split_counts"]
 
 @dataclass(frozen=True)
 class DealtCounts:
-    """Counts whose pairs are dealt into four groups, when a part of them is asked for.
+    """Counts whose pairs are split at random into four groups when a part of them is needed.
 
     Attributes
     ----------

@@ -181,7 +181,7 @@ def principal_coordinates(
     Parameters
     ----------
     n_columns : int
-        b; with at most ``slack`` times as many columns in the data, all of them are kept and no pass is made.
+        b; with at most ``slack`` times as many columns in the data, all of them are kept and no pass is taken.
     center : ndarray of shape (D,)
     scale : ndarray of shape (D,), optional
         Factors of the columns: the subspace is that of the scaled ones, and B contains them.

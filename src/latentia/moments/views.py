@@ -81,7 +81,7 @@ class ViewMoments:
     views : callable
         Maps a block to its three aligned tables and the group of every row.
     n_groups : int
-        Of the groups that ``views`` tells.
+        Number of groups that ``views`` returns.
     sketched : sequence of int
         Views a for which E[x_a y_b^T] is kept.
     squares : bool

@@ -71,7 +71,13 @@ def weigh_evidence(
     limit = separation_limit(_rows_of_sum_one(some), "cityblock", _TRUSTED)
     parts, goodness = _goodness(model, documents, found, parts, half, limit)
     checks = error_checks(
-        parts, limit, "mean |mu_k - mu'_k|_1", "in l1, of a possible 2", "topic", n_rows=seen.n_rows, rows="documents"
+        parts,
+        limit,
+        "mean |mu_k - mu'_k|_1",
+        "in l1: 0 is exact, 2 is all wrong",
+        "topic",
+        n_rows=seen.n_rows,
+        rows="documents",
     )
     checks += [*goodness, *settled_checks(refinement)]
     checks += [*_sizes(model, seen), *_theorem(model, seen), *_tensor(model, found), *_weights(model, found)]
@@ -288,7 +294,7 @@ def _head(chosen: Chosen) -> list[Check]:
     if head.kind == "logistic":
         what += " on all words" if head.features is None else " on supervised directions"
     compared = f" Compared by held-out precision and AUC: {chosen.text}." if chosen.text else ""
-    lines = [Check("head", "", what, None, f"What predicts labels.{compared}", "not in the paper")]
+    lines = [Check("head", "", what, None, f"The head that predicts labels.{compared}", "not in the paper")]
     lines += _ranking(held)
     if held is not None:
         lines += [_first(held), _rare(held)]
@@ -316,7 +322,7 @@ def _ranking(held: HeldOut | None) -> list[Check]:
             name, symbol, plain.mean - _SURELY * plain.error, above(0),
             f"{ours}, and {plain.simple:.3f} for labels in the order of their frequencies. Measured is the gain, less three "
             "standard errors.",
-            "not in the paper", "verdict", "The words tell no more than frequencies do: do not use the predictions.",
+            "not in the paper", "verdict", "The words predict no better than label frequencies: do not use the predictions.",
         )
     ]  # fmt: skip
     if bayes is None:

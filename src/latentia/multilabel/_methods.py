@@ -104,7 +104,7 @@ class LabelMethods(ClassifierMixin, Estimator):
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
         n_labels : int, optional
-            Return the probabilities of so many most probable labels of every row.
+            Return the probabilities of this many labels of every row, the most probable ones.
 
         Returns
         -------

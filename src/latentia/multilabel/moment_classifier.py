@@ -84,17 +84,18 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         Whether to learn topics. Without them there is no tensor of size K^3 to fill and decompose, ``n_components`` is the
         number of directions alone, and the evidence is on the head.
     refine : int or "auto", default=0
-        EM from the recovered topics, over words and labels: "auto" makes accelerated steps until they have settled, a number
+        EM from the recovered topics, over words and labels: "auto" makes accelerated steps until they converge, a number
         that many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" for ``moments="paper"``. The
         linear heads do not use the topics; with ``head="bayes"``, or to read the topics, 3 to 10 steps are worth it. See
-        ``refinement_``, and *EM has settled* in the evidence.
+        ``refinement_``, and *EM has converged* in the evidence.
     decomposition : {"polar", "power", "joint"}, default="polar"
         Of the whitened tensor, for ``moments="paper"``; see `latentia.tensor.decompose`.
     eta : float, default=0.0
-        Absent words count only in topics where they have at least this probability (section 4). It saves no time here.
+        Words that a document lacks count only in topics where they have at least this probability (section 4). It saves no
+        time here.
     n_splits : int, default=1
         Number of random splits into halves, at most 3, whose topics give the expected errors. They cost no pass over the
-        data; with ``refine`` a single split is made, which costs as much as refining. With 0, or ``moments="paper"``, no
+        data; with ``refine`` a single split is used, which costs as much as refining. With 0, or ``moments="paper"``, no
         errors are measured: see ``evidence_.stability``.
     vocabulary, label_names : sequence of str, optional
         Names of the columns of X and Y for explanations and reports, where these have none.
@@ -139,7 +140,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors of refined topics not counted.
 

@@ -234,8 +234,8 @@ def evidence_checks(
         structure_check(structure(rows, components, mixing, seed)),
         Check(
             "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_OUTSIDE, hull.most), "1 for noise"),
-            "What the hull of the components leaves of rows in its own span, against what noise leaves. More says that some "
-            "components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
+            "Part of the rows, in the span of the components, that lies outside of their hull, relative to noise. More says "
+            "that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
             "No rows seem to be a component alone: look at the rows with the largest residual, or use ApproximateNMF.",
         ),
         second.check(),
@@ -267,8 +267,8 @@ def surplus_check(measured: Measured) -> Check:
     """Whether each component stands out of the noise."""
     return Check(
         "components above the noise", "smallest over its noise", _surplus(measured), at_least(1.0),
-        "The weakest direction of the fitted rows over that of noise. Below 1 there are more components than the data tells.",
-        "not in the papers", "caution", "These are more components than the data tells apart.",
+        "The weakest direction of the fitted rows over that of noise. Below 1 there are too many components for the data.",
+        "not in the papers", "caution", "Fit fewer components: the data does not separate this many.",
     )  # fmt: skip
 
 
@@ -328,7 +328,7 @@ def held_out_checks(rows: np.ndarray, components: np.ndarray, mixing: str, seed:
 def _notes(
     measured: Measured, rows: np.ndarray, components: np.ndarray, others: dict[str, np.ndarray], limit: float
 ) -> list[Check]:
-    """Lines for theorists."""
+    """Measurements that are not part of the verdict."""
     weights = row_weights(rows, components, measured.mixing)
     sums = np.abs(rows).sum(axis=1)
     bright = sums > 0

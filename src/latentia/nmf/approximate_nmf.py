@@ -70,11 +70,11 @@ class ApproximateNMF(FactorModel):
     Parameters
     ----------
     n_components : int, "auto" or several, default=3
-        Number of components r. Of a range or list of numbers, or "auto", the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        Number of components r. A range or list tries each value and keeps the one the evidence recommends; so does "auto". See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     n_init : int, default=10
-        Starts of the search, the first from rows far apart, the others from rows drawn at random. It ends before where the
-        certificate says that nothing is better.
+        Starts of the search, the first from rows far apart, the others from rows drawn at random. It stops earlier where
+        the certificate says that nothing is better.
     tol : float, default=1e-6
         Share by which the error may exceed its lower bound for the search to end.
     n_splits : int, default=3
@@ -102,7 +102,7 @@ class ApproximateNMF(FactorModel):
     certificate_ : float
         ``reconstruction_err_`` over ``lower_bound_``, at least 1.
     starts_ : ndarray of shape (n,)
-        Error over lower bound that each start led to after its first rounds, in the order they were made.
+        Error over lower bound that each start led to after its first rounds, in the order of the starts.
     evidence_ : Evidence
         Checks. Expected errors (``component_errors``) are distances of components to the true ones, all of unit length. They
         include how far other answers are that are as good as this one, and what residuals say of the noise, of a response that
@@ -114,7 +114,7 @@ class ApproximateNMF(FactorModel):
     -----
     Differences from section 2.7:
 
-    1. The net of all factors, `net_size` of them, is replaced by starts whose negative parts are made small by descent on S;
+    1. The net of all factors, `net_size` of them, is replaced by starts whose negative parts are reduced by descent on S;
        then what is left of them is cut, and rounds of exact least squares for A and coordinate descent for W follow. The
        convex program (2.4) has no part of its own.
     2. A' is from nonnegative least squares (the text of Lemma 2.53 says least squares).

@@ -82,8 +82,8 @@ class SeparableNMF(FactorModel):
     Parameters
     ----------
     n_components : int, "auto" or several, default=5
-        Number of components r. Of a range or list of numbers, or "auto", the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        Number of components r. A range or list tries each value and keeps the one the evidence recommends; so does "auto". See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     method : str, default="auto"
         How the vertices are found. "auto" runs five searches and takes the one with the least residual: "spa", "farthest",
         "whitened", "spa-spa" and "snpa".
@@ -108,8 +108,8 @@ class SeparableNMF(FactorModel):
         the anchors themselves.
     refine : int or "auto", default=0
         Rounds at most of coordinate descent from the components, each a pass over the data. They end where the rows are in the
-        hull but for noise, or the error settles; components are rows of the data no more. Where rows have structure beyond r
-        components that the rounds would follow, the vertices stay, and ``n_iter_`` is 0.
+        hull but for noise, or the error converges; components are then no longer rows of the data. The vertices stay, and
+        ``n_iter_`` is 0, where rows have structure beyond r components that the rounds would fit.
     n_splits : int, default=3
         Times that noise is drawn again for the expected errors; each costs a search. With 0 there are none.
     random_state : int, default=0
@@ -139,7 +139,7 @@ class SeparableNMF(FactorModel):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are distances |w - w'| to the true components, over
         the root mean square length of components; for "cone" of components scaled to unit length.

@@ -85,7 +85,7 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
         checks.append(
             Check(
                 "number of causes", "m", float(m), None,
-                "With so many causes networks of halves of the rows predict pairs of findings in the other halves best. "
+                "With this number of causes networks of halves of the rows predict pairs of findings in the other halves best. "
                 + also,
                 "not in the paper",
             )
@@ -167,7 +167,7 @@ def _systematic(measured: Measured) -> list[Check]:
 
 
 def _em(refined: RefinedNetwork) -> list[Check]:
-    """Whether EM has settled, and what it cannot sum over."""
+    """Whether EM has converged, and what it cannot sum over."""
     if not len(refined.refinement.log_likelihood):
         return []
     made = (
@@ -177,7 +177,7 @@ def _em(refined: RefinedNetwork) -> list[Check]:
     if refined.n_steps:
         lines.append(
             Check(
-                "EM has settled", "log-likelihood, nats a parameter", refined.remaining, at_most(LEAST_GAIN),
+                "EM has converged", "log-likelihood, nats a parameter", refined.remaining, at_most(LEAST_GAIN),
                 f"{made} What further ones would gain, or, of a number that was asked for, what the last one gained. What is "
                 "missing then is missing from the parts of the data too, and from the expected error.",
                 "not in the paper",
@@ -234,7 +234,7 @@ def _missing(share: float, gaps: tuple[float, int] | None) -> list[Check]:
             Check(
                 "missing by chance", "mean z^2 of pairs", score, at_most(most_mean_square(n_pairs), "1 for noise"),
                 "How often a cell is missing where another finding is present, against chance. Above the limit it depends "
-                "on the row what is known of it: tests that were made because of other findings, say.", "model", "caution",
+                "on the row what is known of it: tests that were ordered because of other findings, say.", "model", "caution",
                 "Which cells are missing goes with the findings: fit the rows that were asked everything alone, and compare.",
             )
         )  # fmt: skip
@@ -249,7 +249,7 @@ def _absences(source: CountedAbsences | ObservedAbsences) -> list[Check]:
     return [
         Check(
             "pairs seldom absent together", f"N P_ij < {_FEW}", float(few), equal_to(0),
-            f"Pairs of {len(pairs)}; the rarest joint absence was seen {least} times. Their PMI is noise: findings that "
+            f"Pairs of {len(pairs)}; the rarest joint absence occurs {least} times. Their PMI is noise: findings that "
             "are nearly always present help little.", "Lemma E.1",
         ),
         Check(

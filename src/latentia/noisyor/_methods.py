@@ -42,7 +42,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the findings of one row say.
+    """Diagnosis of one row: probabilities of causes and findings.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         Parameters
         ----------
         names : dict of int to str, or sequence of m str
-            The names of some causes by their numbers, or of all of them.
+            Names for all causes (a sequence), or for some (a dict from number to name).
 
         Returns
         -------

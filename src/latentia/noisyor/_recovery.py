@@ -169,7 +169,7 @@ def lengths_of(factor: np.ndarray) -> np.ndarray:
     supported = int((lengths > _NEGLIGIBLE * lengths[0]).sum())
     if supported < k:
         raise LatentiaError(
-            f"pairs of findings vary together in {supported} directions, which tell at most that many causes apart.",
+            f"pairs of findings vary together in {supported} directions, which can separate at most that many causes.",
             parameter="n_components", value=k,
         )  # fmt: skip
     return lengths

@@ -99,7 +99,7 @@ class NoisyOr(NetworkMethods, Additive):
         at least two for every cause.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        data; with ``refine`` a single split is made, which costs up to twice as much as refining. With 0 no errors are
+        data; with ``refine`` a single split is used, which costs up to twice as much as refining. With 0 no errors are
         measured.
     keep_moments : bool, default=False
         Whether to keep counts of all triples of findings, of at most 300, so that rows can be added (`partial_fit`), taken away
@@ -128,7 +128,7 @@ class NoisyOr(NetworkMethods, Additive):
         What causes are called in `graph`, files and reports: what `name_causes` was given, else the one or two findings
         that say most of each cause, or "cause 0" and so on where findings have no names.
     n_components_range_ : (int, int) or None
-        Numbers of causes that halves of the data do not tell from the one that was found, the least and the most; None if
+        Least and largest number of causes that predict held-out halves as well as the estimated one; None if
         ``n_components`` was given.
     spectrum_ : ndarray of shape (n_eigenvalues,)
         Leading eigenvalues of PMI2 between scaled findings, the largest first.
@@ -143,7 +143,7 @@ class NoisyOr(NetworkMethods, Additive):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted: one, and one for each E-step of ``refine``.
 
@@ -449,7 +449,7 @@ class NoisyOr(NetworkMethods, Additive):
                 else "more would have more strengths than there are pairs of findings"
             )
             raise LatentiaError(
-                f"{n} findings tell at most {most} causes apart: {why}.",
+                f"{n} findings can separate at most {most} causes: {why}.",
                 parameter="n_components", value=self.n_components,
             )  # fmt: skip
 
@@ -562,7 +562,7 @@ def _usable(counts: CountedAbsences | ObservedAbsences, names: list[str]) -> np.
     varying = counts.varying()
     if not varying.all():
         warn(
-            f"{int((~varying).sum())} findings are present in no row or in all of them and tell nothing of causes: "
+            f"{int((~varying).sum())} findings are present in no row or in all of them and say nothing about causes: "
             f"{_listed(~varying, names)}. They get no weights, and their frequency as leak.",
             LatentiaWarning,
         )

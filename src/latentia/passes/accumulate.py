@@ -37,7 +37,7 @@ def accumulate(
         Folder in which to keep the state of the pass, and to resume it from; it is emptied when the pass has ended. By default
         that of `checkpointing`, if there is one.
     progress : bool or str
-        Show a bar with the time that remains on standard error; a string is its label.
+        Show a progress bar with the remaining time on standard error; a string is its label.
 
     Returns
     -------

@@ -72,7 +72,7 @@ class Block(tuple):
 
 @dataclass(frozen=True)
 class RowGroups:
-    """How rows are dealt into groups: at random, equally many to each, and by their numbers in the source alone.
+    """How rows are assigned to groups: at random, equally many to each, and by their numbers in the source alone.
 
     Attributes
     ----------
@@ -80,9 +80,9 @@ class RowGroups:
         Number of groups.
     seed : int
     stretch : int
-        Neighbouring rows that are dealt together.
+        Neighbouring rows that stay in one group.
     leaders : ndarray of int, optional
-        For every row of the source the one that it is dealt with: the first of its copies. See `latentia.passes.deal`.
+        For every row of the source the one whose group it shares: the first of its copies. See `latentia.passes.deal`.
     """
 
     n: int = 4
@@ -213,7 +213,7 @@ class Blocks(ABC):
             Parquet, lists of pairs (a ``.npy`` file of shape (N, 2) or (N, 3), mapped as it is, or text of two or three whole
             numbers per line), or a cache folder written earlier. ``.gz`` is read as it is.
         format : {"uci", "matrixmarket", "svmlight", "parquet", "pairs", "cache"}, optional
-            By default told from the file's name and first line; a text of pairs must be named.
+            By default recognised by the file's name and first line; a text of pairs must be named.
         cache : path or bool, optional
             Folder of the caches; by default (or True) beside each file, as ``NAME.latentia-cache``, which a `FileNotice`
             says when one is written. A cache is used again as long as its file has the same content. False keeps none:
@@ -243,9 +243,9 @@ class Blocks(ABC):
     def from_dask(
         cls, *parts: Any, lengths: Any = None, names: Sequence[str] | None = None, vectorizer: Any = None
     ) -> Blocks:
-        """Take the chunks of Dask collections as blocks, which are made by the workers that need them.
+        """Take the chunks of Dask collections as blocks, which are computed by the workers that need them.
 
-        Passes are made on the cluster of the default client, where there is one, and otherwise here, a chunk at a time. See
+        Passes run on the cluster of the default client, where there is one, and otherwise here, a chunk at a time. See
         `latentia.passes.on_cluster`. Estimators take collections as they are, and make blocks of them in this way.
 
         Parameters
@@ -319,7 +319,7 @@ class Blocks(ABC):
     def split(self, n_groups: int, random_state: int = 0) -> list[Blocks]:
         """Split the rows (or whole sequences) at random into disjoint groups of equal size, without copying them.
 
-        Rows are dealt anew by every split of a split, and otherwise than `row_groups` with the same seed deals them, so that
+        Every split of a split draws its groups anew, and differently from `row_groups` with the same seed, so that
         an estimator that is fitted on a part finds rows of all its own groups in it.
         """
         dealt = RowGroups(n_groups, random_state + 7919 * (self.n_selections + 1))

@@ -75,7 +75,7 @@ class Checkpoint(Protocol):
     """Where `accumulate` keeps the state of a pass. A pass that is resumed gives the same bits as one that is not.
 
     Statistics that keep something of every row besides their sums say so with an attribute ``keeps_rows`` that is true: their
-    passes are made again.
+    passes are repeated.
     """
 
     def load(self) -> PassState | None:
@@ -381,8 +381,8 @@ _current: ContextVar[_Folder | None] = ContextVar("latentia_checkpoint", default
 def checkpointing(folder: str | os.PathLike[str]) -> Iterator[None]:
     """Keep the passes of fits in a folder, and take up those that a killed process left there.
 
-    The model has the same bits as that of a fit which was never stopped. The folder is emptied when the block ends without an
-    error; leave it where it is after a crash, and run the same lines again. Writing takes some percent of the time at most,
+    The model has the same bits as that of a fit which was never stopped. The folder is emptied when the block finishes without
+    an error; leave it where it is after a crash, and run the same lines again. Writing takes some percent of the time at most,
     and what is computed between passes is computed again.
 
     Parameters

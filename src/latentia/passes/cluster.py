@@ -63,7 +63,7 @@ def on_cluster(client: Any) -> Iterator[Cluster]:
 
     Notes
     -----
-    Passes over Dask collections are made on the cluster of the default client without this. Files must be there for all workers
+    Passes over Dask collections run on the cluster of the default client without this. Files must be there for all workers
     under the same path. Sums are those of one machine up to the order of additions.
 
     Examples
@@ -210,7 +210,7 @@ def cluster_at_work() -> Iterator[None]:
             raise
         raise LatentiaError(
             f"The Dask cluster failed ({type(error).__name__}: {error}). Look at the logs of its scheduler and workers; most "
-            f"die where their memory ends. {_GO_ON}"
+            f"fail because their memory is full. {_GO_ON}"
         ) from error
 
 

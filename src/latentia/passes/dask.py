@@ -187,9 +187,7 @@ def _even(collections: list[Any], lengths: np.ndarray | None) -> list[Any]:
                 part = part.rechunk({0: first})
             first = part.chunks[0] if first is None else first
         elif lengths is not None:
-            raise LatentiaError(
-                "lengths: sequences are taken from Dask arrays, whose chunks can be cut where one ends."
-            )
+            raise LatentiaError("lengths: sequences are taken from Dask arrays, whose chunks can be cut between them.")
         found.append(part)
     return found
 

@@ -121,7 +121,7 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGr
 def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> RowGroups:
     """Groups of the steps of sequences that hang on nothing but what is in a sequence: one pass.
 
-    Stretches of a sequence go to all groups alike, as far as there are so many.
+    Stretches of a sequence go to all groups alike, as far as there are enough.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> RowGr
 
 
 def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
-    """At most so many rows of all parts, spread over the data, without a pass over it.
+    """At most this many rows of all parts, spread over the data, without a pass over it.
 
     There are fewer of rows so wide that they would take 160 MB if all their entries were stored.
 

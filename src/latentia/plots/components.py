@@ -39,8 +39,8 @@ def plot_components(
 ) -> Any:
     """Draw the components of a model of vectors: a heat map, curves, or pictures.
 
-    Means of mixtures and of Gaussian states are drawn as distances from their weighted mean, so that what sets them apart is
-    seen; everything else as it is. Of sources the mixing is drawn: the weight of each in every column.
+    Means of mixtures and of Gaussian states are drawn as distances from their weighted mean, to show what sets them
+    apart; everything else as it is. Of sources the mixing is drawn: the weight of each in every column.
 
     Parameters
     ----------

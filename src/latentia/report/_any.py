@@ -122,7 +122,7 @@ def _table(
         f"from the truth. {grades_say(evidence, f'a {one}', 'other data of the same kind would give another one')}"
     )
     made_of = (
-        "What the model takes the data to be made of. It has a number, not a name: the reader says what it stands for."
+        "One part of which the model builds the data. It has a number, not a name: the reader says what it stands for."
     )
     cut = f" The first {_MOST_LINES} of {size}." if size > _MOST_LINES else ""
     return Table(
@@ -157,7 +157,7 @@ def _map(values: np.ndarray | None, labels: list[str], names: list[str], evidenc
             heat_map(values[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=signed),
             f"The {many} side by side",
             f"Heat map of the {many}",
-            "What each has in the columns of the data, the 60 largest at most: the stronger its colour, the larger.",
+            "Values of each in the columns of the data, the 60 largest at most: the stronger its colour, the larger.",
         ),
     )
 

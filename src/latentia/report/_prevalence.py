@@ -114,6 +114,6 @@ def _sentence(one: Prevalence, said: list[str]) -> str:
 
 _INTERVALS = "Documents weigh equally. The intervals know of the choice of documents, of the noise of their words"
 _DEPENDENT = (
-    "many documents by one author, or copies, tell less than they say. A difference or change is called clear where it is more "
+    "many documents by one author, or copies, count for less. A difference or change is called clear where it is more "
     "than chance makes of all topics together."
 )

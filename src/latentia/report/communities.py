@@ -155,9 +155,9 @@ def communities_of(model: Any, graph: Graph | _Expected, threshold: float = 0.1)
             ),
         ),
         "All communities",
-        f"The largest first. Nodes: how many belong to it by {threshold:.0%} or more. Inside: of the ends of its edges, the "
-        "share whose other end is in it too, beside what chance would give. Most central are members of many edges and a large "
-        f"share, which is in brackets where it is below 90%. {suggested(model)}",
+        f"The largest first. Nodes: how many belong to it by {threshold:.0%} or more. Inside: the share of its members' "
+        "edges that stay in it, beside what chance would give. Most central are members of many edges "
+        f"and a large share, which is in brackets where it is below 90%. {suggested(model)}",
         "communities.csv", f"{len(ends)} communities, largest first", "community", note=suggested(model),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What one table has and another one of the same rows has not, for readers who do not program."""
+"""What is in one table but not in a second table about the same rows, for readers who do not program."""
 
 from __future__ import annotations
 
@@ -338,7 +338,7 @@ def _distances(seen: _Seen, found: Mapping[str, float]) -> Table:
 
 def _said(distance: float, error: float | None) -> str:
     if distance < _SAME:
-        return "The same answer: where the data hardly tells the shared part, this fit falls back to it."
+        return "The same answer: where the data hardly identifies the shared part, this fit falls back to it."
     if error is None:
         return ""
     if distance <= error:
@@ -545,7 +545,7 @@ _HINTS = {
     "positive together, negative apart. Beside them what simpler methods say.",
     "part": "Their share of the variance, columns in standard deviations, and the columns where they are strongest, with the "
     "share of the column's variance.",
-    "coefficient": "What one unit more of a column adds to {adds}, once what U shares with V is removed, in the units of the "
+    "coefficient": "Effect of one more unit of a column on {adds}, once what U shares with V is removed, in the units of the "
     "files. One that is smaller than its plus or minus may as well be zero, or have the other sign. Beside them what simpler "
     "methods say.",
 }
@@ -577,7 +577,7 @@ _READING = (
      "has a part of its own, some of what is shared remains."),
     ("The shared cumulants", "Cumulants measure how two tables go together beyond what a correlation sees. The line *shared "
      "cumulant above noise* says how clearly those of U and V stand above chance: if they do not, the shared part looks "
-     "Gaussian, or the rows are too few, and nothing here should be used. *Conditioning of A*, among the lines for "
-     "theorists, says how many times more clearly V sees one shared direction than another: from about ten on, some are "
-     "hardly seen."),
+     "Gaussian, or the rows are too few, and nothing here should be used. *Conditioning of A*, which is not part of "
+     "the verdict, says how many times more clearly V sees one shared direction than another: from about ten on, some are "
+     "hardly detected."),
 )  # fmt: skip

@@ -291,6 +291,6 @@ def _figures(model: Any, many: str) -> Iterator[Figure]:
             lines(curve, title="round", y_title="error in %", from_zero=True, whole=True),
             "How the error fell",
             "Line of the error after each round",
-            f"What is left of the {many} after each round of refinement; a curve that is flat at its end has settled. The "
+            f"Residual of the {many} after each round of refinement; a curve that is flat at its end has converged. The "
             f"first atoms {drawn}.",
         )

@@ -138,7 +138,7 @@ def _first(model: Any, symbols: bool, evidence: Any) -> tuple[Column, ...]:
         "probabilities of the symbols" if symbols else "means and standard deviations of the columns",
     )
     state = (
-        f"A condition that is not seen itself, but shows in what comes out of it: each state has its own {has}, and its own "
+        f"A condition that is not observed, but shows in what comes out of it: each state has its own {has}, and its own "
         "probabilities of the state that comes next. A state has a number, not a name: what it stands for is for the reader to "
         "say."
     )
@@ -170,7 +170,7 @@ def _error(evidence: Any, symbols: bool, two: bool) -> str:
             f"{parts}'s means move says how far they may be from the truth, in standard deviations of the columns. {grades} "
             "The limit depends on how far the states lie apart."
         )
-    noise = "How far a state may be from the truth, computed from the noise that so many steps leave in the pairs of neighbours"
+    noise = "How far a state may be from the truth, computed from the noise that is left in the pairs of neighbours"
     return (
         f"{noise if two else f'{parts} moves says how far it may be from the truth'}. The error is the sum of the differences "
         f"of all its symbol probabilities: 0 is perfect, 2 means that no symbol is right. {grades} The limit is 0.4"
@@ -256,7 +256,7 @@ _PATH = (
 )
 _NOT_DETECTED = (
     "No second state was found: the steps look like independent draws, and what comes next does not depend on what came "
-    "before, as far as so few steps can tell. Both states below are the same, the frequencies of the symbols."
+    "before, as far as so few steps can show. Both states below are the same, the frequencies of the symbols."
 )
 
 
@@ -283,7 +283,7 @@ def _of_numbers(
     ]
     words = (
         Column("means", plain, short=short_number, kind="words", where="s", most=_LISTED),
-        Column("telling means", told, short=short_number, kind="words", heading="Means", where="p", after=" ± {}"),
+        Column("means that differ", told, short=short_number, kind="words", heading="Means", where="p", after=" ± {}"),
     )
     total = np.sqrt(weights @ (model.variances_ + (means - centre) ** 2))
     distances = (means - centre) / np.where(total > 0, total, 1.0)

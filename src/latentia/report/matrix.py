@@ -159,7 +159,7 @@ class _Words:
             f"Two {thing}s are near if they occur with the same others, whether or not with each other. The number is a "
             f"cosine: 1 for the same company, 0 for nothing in common. {thing.capitalize()}s seen fewer than {_LEAST_SEEN} "
             "times are not listed as near. nearest.csv holds more.",
-            caption="Nearest words, with cosines" if self.asked else "Words that tell most, and their nearest words",
+            caption="Nearest words, with cosines" if self.asked else "The most characteristic words, and their nearest words",
             note="" if thing == "node" else f"{asks}: nothing is known of words beyond their frequencies.",
         )  # fmt: skip
         heads = Column("nearest", ()), Column("cosine", (), ".4f")
@@ -259,12 +259,12 @@ def communities_of(model: Any, counts: Any) -> list[Table | Figure]:
         (
             Column("community", range(len(sizes)), kind="key", meaning=_COMMUNITY, where="ps"),
             Column("nodes", sizes, short=",", where="ps"),
-            Column("inside", inside, short=lambda x: "no edges" if np.isnan(x) else f"{x:.0%}", head="ends inside", where="ps"),
+            Column("inside", inside, short=lambda x: "no edges" if np.isnan(x) else f"{x:.0%}", head="edges in it", where="ps"),
             Column("by chance", ends / between.sum(), short=".0%", where="ps"),
             best, replace(best, short=lambda some: ", ".join(name for name, _ in some[:_PRINTED]), kind="text", where="s"),
         ),
         "All communities",
-        "The largest first. Inside: of the ends of edges in the community, the share whose other end is in it too; beside it "
+        "The largest first. Inside: the share of endpoints in the community whose other endpoint is in it too; beside it "
         "what chance would give. labels.csv holds the community of every node.",
         "labels.csv", f"{len(sizes)} communities, the largest first", "community",
     )  # fmt: skip
@@ -292,10 +292,10 @@ def community_evidence(model: Any) -> Evidence:
     if kept:
         remedy = f"At most {kept + 1} communities can be told apart: try -k {kept + 1}."
     else:
-        remedy = "As far as these edges tell, there are no communities."
+        remedy = "These edges show no communities."
     decides = Check(
         "directions kept", "|lambda_k| > e", float(kept), at_least(wanted),
-        "Directions that stand out of the noise: so many communities, less one, can be told apart. Single nodes with few edges "
+        "Directions above the noise: one more community than these can be told apart. Single nodes with few edges "
         "may be in a wrong one all the same.", "section 2", "verdict", remedy, kept + 1 if kept else 0,
     )  # fmt: skip
     others = [replace(check, role="note") for check in evidence_of(model).checks if check.name != decides.name]
@@ -331,7 +331,7 @@ def _spectrum(model: Any, thing: str) -> Figure:
     return Figure(
         "spectrum", spectrum(values, kept, [edge, -edge] if (values < 0).any() else [edge], "eigenvalue"),
         "What stands out of the noise", "Bars of the eigenvalues, and the edge of the noise; spectrum.csv holds the numbers",
-        f"What {thing}s tell of each other is taken apart into directions, the strongest first. {kept} of {asked} {lies} "
+        f"The associations between {thing}s are decomposed into directions, the strongest first. {kept} of {asked} {lies} "
         f"beyond the dashed line, up to which chance alone would reach, and {are} kept (blue). {more}",
     )  # fmt: skip
 
@@ -358,7 +358,7 @@ _ERROR = (
     "probability is expected on the wrong pairs."
 )
 _SIMILAR = (
-    "Words that tell much, each with some that are nearest to it; similar ones beside each other. Blue: the same company. "
+    "Characteristic words, each with some that are nearest to it; similar ones beside each other. Blue: the same company. "
     "Brown: what goes with one avoids the other. Blocks on the diagonal are groups of words that can stand for each other."
 )
 _BETWEEN = (
@@ -378,7 +378,7 @@ def _reading(thing: str, rank: int, evidence: Evidence) -> tuple[tuple[str, str]
     return (
         ("Pair probability",
          f"How probable it is that a pair, drawn at random, is these two {thing}s. The model gives every pair a probability, "
-         "those too that were never seen: from how frequent both are, and from the company they keep."),
+         "also pairs that never occurred: from how frequent both are, and from the company they keep."),
         ("Rank, direction",
          f"The model says that {thing}s are of few kinds, or mixtures of them, and that kinds decide who is met with whom. The "
          f"rank is their number. A direction is a contrast between {thing}s that explains which pairs are more frequent than "

@@ -158,11 +158,11 @@ def _table(
     counts = () if labels is None else (Column("rows", np.bincount(labels, minlength=size), "", ",", where="p"),)
     by = " (BIC {bic:,.0f}, AIC {aic:,.0f})".format(**criteria) if criteria else ""
     after = " It is measured after scaling." if scaled else ""
+    columns = "the same for all" if round_ and model.covariance_type == "spherical" else "on average over the columns"
     spread = (
         Column(
             "spread", np.sqrt(model.variance_), ".8g", short_number, unit=in_files, where="pf",
-            meaning="How far rows of the component lie from its mean in one column: a standard deviation, the same for every "
-            f"column, as the model says that components are round.{after}",
+            meaning=f"How far rows of the component lie from its mean in one column: a standard deviation, {columns}.{after}",
         ),
     ) if round_ else ()  # fmt: skip
     error = (

@@ -65,7 +65,7 @@ def summarize_network(
         ("unit", "units", "rows"),
         evidence,
         (
-            _diagram(model, "" if len(units) else f"{none}, as far as so many rows can tell."),
+            _diagram(model, "" if len(units) else f"{none}, as far as this number of rows can show."),
             _layers(model, Y, bool(len(units))),
             *_figures(model),
             _listed(model, units),
@@ -94,8 +94,8 @@ def _reading(model: Any) -> tuple[tuple[str, str], ...]:
         "noise." if real else "on. A column is on where more units that are on switch it on than off."
     )  # fmt: skip
     lowers = "A column that is lowered is low where the unit is on." if real else (
-        "A unit can hold back what others switch on. That shows only where both are on at a time, which may be rare: of many "
-        "pairs the data cannot tell, and none of these is called absent."
+        "A unit can hold back what others switch on. That shows only where both are on at a time, which may be rare: many "
+        "pairs stay undetermined, and none of these is called absent."
     )  # fmt: skip
     layers = ("Layers", "Units of a layer that are often on together are switched by one of the layer above, as columns are by "
               "units. Units of higher layers are on more rarely and stand for more columns at once.")  # fmt: skip
@@ -215,12 +215,12 @@ def _layers(model: Any, Y: Any, any_units: bool) -> Table:
             *((on,) if hidden else ()),
             Column("edges", degrees, where=""),
             Column("each switches on", [f"{d:.1f} {'units' if i else 'columns'}" for i, d in enumerate(degrees)]),
-            Column("cannot be told", told, short=percent),
+            Column("undetermined", told, short=percent),
             *(explained if hidden else ()),
         ),
         "Layers" if any_units else "",
         f"{how if hidden else ''}{free:,} of {first.shape[1]:,} columns belong to no unit: what is on in them is unexplained. "
-        "*Cannot be told* are pairs of which the data says neither that one switches the other nor that it does not.",
+        "*Undetermined* are pairs of which the data says neither that one switches the other nor that it does not.",
         label="layer",
     )  # fmt: skip
 

@@ -72,7 +72,7 @@ class _Seen:
         """Where components come from."""
         if self.model.refine:
             return f"They began as {self.one}s of the data and were polished."
-        more = ", or the mean of it and of others as near to it as noise lets tell" if self.model.pooled else ""
+        more = ", or the mean of it and of others within the noise of it" if self.model.pooled else ""
         return f"Each is a {self.one} of the data{more}."
 
 
@@ -349,7 +349,7 @@ def _rounds(seen: _Seen) -> tuple[Figure, ...]:
     figure = lines(curve, title="round", y_title="nats", whole=True)
     caption = (
         f"Likelihood of the {seen.one}s after each round of polish, in which components and weights are fitted in turn; a "
-        "curve that is flat at its end has settled."
+        "curve that is flat at its end has converged."
     )
     return (Figure("rounds", figure, "How the fit improved", "Line of the likelihood after each round", caption),)
 

@@ -370,7 +370,7 @@ def _spectrum(model: Any) -> Figure:
     return Figure(
         "spectrum", spectrum(model.spectrum_, m, [noise] if noise else [], "size"), "How many causes the data shows",
         "Bars of the directions, and the line of noise",
-        "Findings of one cause appear together more often than chance would have it. All such coincidences are taken apart "
+        "Findings of one cause appear together more often than chance would have it. All such coincidences are decomposed "
         f"into directions, the largest first. {said}", hint=hint,
     )  # fmt: skip
 
@@ -378,7 +378,7 @@ def _spectrum(model: Any) -> Figure:
 _READING = (
     (
         "Probability of a cause in a row",
-        "What the model says once all findings of the row are known, those that are absent too. It is as good as the causes "
+        "Probability given all findings of the row, also the absent ones. It is as good as the causes "
         "are: with a cause that is not supported it means little. posteriors.csv holds it for every row. It is a statement "
         "about rows like these, and no diagnosis of a person.",
     ),

@@ -410,6 +410,6 @@ _FREQUENCIES = (
     "topic are what sets it apart."
 )
 _MAP = (
-    "Distances between topics have many dimensions, and the map has two. Circles that would hide each other are moved apart. "
+    "Topics differ in many dimensions, and the map has two. Circles that would hide each other are moved apart. "
     "What lies close on the map is not always similar; the list of most similar topics is exact."
 )

@@ -31,7 +31,7 @@ from .updates import (
 
 Covariance: TypeAlias = Literal["diag", "full", "tied"]
 
-_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
+_TRUSTED = 0.4  # l1 error of a state's symbols (0 to 2)
 _FLOOR = 0.02  # least variance of a feature in a state that moments may give, as a share of the feature's
 _LEAST = 1e-4  # that EM may reach: states can be far narrower than they are apart
 PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
@@ -222,7 +222,7 @@ class Symbols:
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         limit = separation_limit(chain.emissions, "cityblock", _TRUSTED)
-        unit = "in l1, of a possible 2"
+        unit = "in l1: 0 is exact, 2 is all wrong"
         return error_checks(parts, limit, "mean |O_k - O'_k|_1", unit, "state", n_rows=n_steps, rows="steps")
 
 

@@ -71,7 +71,7 @@ class AdditiveSequences(Additive):
         return self._changed((X, lengths), refine_on=refine_on)
 
     def forget(self, X: Any, lengths: Any = None) -> Receipt:  # type: ignore[override]
-        """Take sequences away again: the model is that of those that are left, and no number in it tells of the others.
+        """Take sequences away again: the model is that of the remaining ones, and nothing in it depends on the removed ones.
 
         Its symbols stay: without ``n_symbols`` they are those of the first sequences.
 

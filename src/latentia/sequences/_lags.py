@@ -137,7 +137,7 @@ def lagged_coordinates(
     blocks : Blocks
         Vectors (or unit vectors of symbols) and lengths.
     n_columns : int
-        b; with at most twice as many columns in the data, all of them are kept and no pass is made.
+        b; with at most twice as many columns in the data, all of them are kept and no pass is taken.
     center, scale : ndarray of shape (D,)
     constant : bool
         Whether a constant is appended.

@@ -176,7 +176,7 @@ class ChainMethods(Estimator):
         Raises
         ------
         LatentiaError
-            If X has symbols that the fit has not seen, or another number of features.
+            If X has symbols that do not occur in the fitted data, or another number of features.
         """
         return float(sum(log_likelihood(*chain) for _, chain in self._chains(X, lengths)))
 

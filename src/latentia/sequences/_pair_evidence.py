@@ -21,7 +21,7 @@ DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chanc
 _MOST = 3.0  # standard deviations of the norm
 _MOST_REPEATS = 4.0  # of the repeats
 _PER_SHARE = 0.5  # error of a state, of what the states are apart, for a misfit that is all of S
-_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2; and a third of what the states are apart
+_TRUSTED = 0.4  # l1 error of a state's symbols (0 to 2); and a third of what the states are apart
 _CHANCE = 2 / 3  # of the best test to be right, below which none is worth the name
 _MOST_SYMBOLS = 1_000_000  # that the bound adds up over
 _UNEQUAL = 0.2
@@ -54,8 +54,8 @@ class PairFit(NamedTuple):
         return [
             Check(
                 "goodness of fit", "(|S|^2 - l^2) / sd", self.deviations, at_most(_MOST, "standard deviations"),
-                "What two states leave of the pairs of neighbours. Above the limit the steps have structure that the model "
-                "does not have, and errors are widened by it.", "not in the paper", "caution", _REMEDY,
+                "Part of the pairs of neighbours that two states do not explain. Above the limit the steps have structure "
+                "that the model does not have, and errors are widened by it.", "not in the paper", "caution", _REMEDY,
             ),
             Check(
                 "symbols that return", "sum of c_xx, 1 to 3 apart", abs(self.repeats),
@@ -179,7 +179,7 @@ def chain_checks(m: Measured, n_steps: int) -> list[Check]:
     """What the theorem assumes, and the expected errors."""
     return [
         *error_checks(
-            m.parts, m.limit, "mean |p_i - p'_i|_1", "in l1, of a possible 2", "state", "halves of the steps",
+            m.parts, m.limit, "mean |p_i - p'_i|_1", "in l1: 0 is exact, 2 is all wrong", "state", "halves of the steps",
             n_rows=n_steps, rows="steps",
         ),
         *([] if m.fit is None else m.fit.checks()),
@@ -194,15 +194,15 @@ def chain_checks(m: Measured, n_steps: int) -> list[Check]:
         ),
         Check(
             "best possible test", "1/2 + (E[Y^2] - 1)^(1/2) / 4", m.best_test, above(_CHANCE, "1/2 for a coin"),
-            "Chance, at most, with which any method tells two states without a symbol in common, which switch as those found "
-            "do, or else one step in four, from independent draws of as many steps and symbols. 1 where there is no bound.",
+            "Largest chance with which any method distinguishes two states without a common symbol, which switch as those "
+            "found do, or else one step in four, from independent draws of as many steps and symbols. 1: there is no bound.",
             "Lemma B.6", "veto",
-            "In so few steps no method tells two states that switch as often from none: about five for each symbol are needed.",
+            "In so few steps no method detects two states that switch as often: about five for each symbol are needed.",
         ),
         *([] if m.unequal is None else [_symmetry(m.unequal)]),
         Check("memory", "lambda", m.memory, None, "Second eigenvalue of the transitions.", "Proposition 1.4"),
         Check(
-            "separation", "|p_1 - p_2|_1", m.apart, None, "l1 distance of the states' symbols, of a possible 2.",
+            "separation", "|p_1 - p_2|_1", m.apart, None, "l1 distance of the states' symbols (0 to 2).",
             "Proposition 1.4",
         ),
     ]  # fmt: skip

@@ -95,7 +95,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
 
     The fit is deterministic, makes some passes over the data, and gives an expected error for every state.
 
-    Choose it for sequences where Baum-Welch from random starts ends somewhere else each time. It needs some thousands of
+    Choose it for sequences where Baum-Welch from random starts gives another answer each time. It needs some thousands of
     steps, states that are each visited, and emissions that are linearly independent (for vectors: means that are affinely
     independent, so at least K - 1 features). It also needs a transition matrix of full rank: states that are told apart
     by their neighbours as well as by themselves.
@@ -104,20 +104,20 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     ----------
     n_components : int, "auto" or several, default=4
         Number of states K.
-        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     kind : {"auto", "symbols", "vectors", "counts"}, default="auto"
         What the steps are. "auto" takes strings and a single column of integers as symbols, all else as vectors. "counts" are
         whole numbers in one or more columns, Poisson and independent given the state.
     n_symbols : int, optional
         Size of the alphabet, where integers stand for symbols; by default one more than the largest.
     refine : int or "auto", default="auto"
-        EM (Baum-Welch) from the moments: "auto" makes accelerated steps until they have settled, a number that many plain
+        EM (Baum-Welch) from the moments: "auto" makes accelerated steps until they converge, a number that many plain
         ones, each a pass over the data. 0 keeps to the theorem. Expected errors of a refined chain hold half of the data in
-        memory. See ``refinement_``, and *EM has settled* in the evidence.
+        memory. See ``refinement_``, and *EM has converged* in the evidence.
     covariance_type : {"diag", "full", "tied"}, default="diag"
         Of vectors: whether features are independent given the state, each state has a covariance matrix, or all states share
-        one. EM (plain steps, until they have settled) learns matrices after the moments, which take features as independent.
+        one. EM (plain steps, until they converge) learns matrices after the moments, which take features as independent.
     init : dict or fitted chain, optional
         Where EM starts, instead of the moments: ``startprob`` (K,), ``transmat`` (K, K) and ``emissionprob`` (K, S) or
         ``means`` (K, D) and, of vectors, if wanted, ``variances`` (K, D); or a fitted model with these attributes.
@@ -125,7 +125,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         the moments.
     n_splits : int, default=3
         Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They cost no pass over
-        the data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
+        the data; with ``refine`` a single split is used, which costs as much as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
         Whether to keep counts of what comes before and after each of at most 100 symbols, so that sequences can be added
         (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 32 S (2 S + 1)^2 bytes, 132 MB at most. Of
@@ -159,20 +159,21 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     symbols_ : ndarray of shape (S,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     unseen_ : ndarray of shape (K,)
-        Probability that a state shows one of the symbols that the fit has not seen, where ``n_symbols`` allows for such: by
-        leaving one step out. `score`, `predict` and all that reads new sequences use it; ``emissionprob_`` is as fitted.
+        Probability that a state shows one of the symbols that are not in the fitted data, where ``n_symbols`` allows for
+        such: by leaving one step out. `score`, `predict` and all that reads new sequences use it; ``emissionprob_`` is as
+        fitted.
     moments_ : Sums
         What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance
-        of its distribution, of a possible 2; else the l2 distance of its mean in standard deviations of the features. They
+        of its distribution (0 to 2); else the l2 distance of its mean in standard deviations of the features. They
         are widened where the fit leaves more of the moments than noise is.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the data at every step of EM, in nats: its history.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -185,18 +186,18 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
        `latentia.moments`): emissions need not be square. For vectors a constant is appended.
     3. Transitions come from E[x_t x_t+1^T] = O^T J O with the joint distribution J of two states, where the thesis
        reads them off the third view's means; negative entries are cut.
-    4. With more than 2 (K + 12) symbols the moments are taken in the K + 12 leading directions in which steps tell of
-       their neighbours, symbols being weighted by the fourth root of their inverse frequency: by the root, as for
+    4. With more than 2 (K + 12) symbols the moments are taken in the K + 12 leading directions in which steps depend
+       on their neighbours, symbols being weighted by the fourth root of their inverse frequency: by the root, as for
        documents, rare ones drown the others in noise. It takes eight passes.
     5. All steps of a sequence are used, as if it were stationary; the thesis takes the first three of many sequences.
     6. For vectors, variances of features come from E[x^2 | state], as the means do.
     7. ``refine`` is Baum-Welch with 0.01 pseudo-counts. It starts from distributions mixed with 1% of the symbols'
        frequencies (and of the states', for transitions), so that nothing is impossible.
-    8. With more than 2 (K + 12) symbols a second start competes with the moments': classes of symbols that are told by their
-       neighbours, as in text. Both make ten steps, and the one of higher likelihood goes on; from classes "auto" stops there,
+    8. With more than 2 (K + 12) symbols a second start competes with the moments': classes of symbols that are learned from
+       their neighbours, as in text. Both take ten steps, and the likelier one goes on; from classes "auto" stops there,
        since on text later steps gain little on new sentences and make states fit the parts of speech less.
     9. Of vectors, clusters of the steps compete with the moments in the same way, which are far from each other where states
-       are: they need no neighbours to tell them.
+       are: neighbours are not needed to separate them.
     10. Steps may be missing: None or NaN in an array (all features of a vector; single symbols as numbers need
         ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what
         they may have been.
@@ -495,7 +496,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             yield int((~self._kind.missing(block[0])).sum()), self._kind.arguments(chain, block)
         if n:
             warn(
-                f"Steps with symbols that the fit has not seen: {n}. Their probability is that of unseen_.",
+                f"Steps with symbols that do not occur in the fitted data: {n}. Their probability is that of unseen_.",
                 LatentiaWarning,
             )
 
@@ -806,7 +807,7 @@ def _over_time(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
     return [
         Check(
             "the same over time", "|O_1 - O_2| / 2, of the error", ratio, at_most(_MOST_CHANGE, "times"),
-            "What states show in the first and in the second half of the data, apart. Above the limit they change; errors are "
+            "How far what states show moves between the halves of the data. Above the limit they change; errors are "
             "at least as large as the change.", "not in the thesis", "caution",
             "States change in the course of the data: fit parts of it, or take a trend out first.",
         )

@@ -58,10 +58,10 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
 
     The fit is deterministic, and says when there is no second state.
 
-    Choose it for a switch between two regimes that show themselves in many symbols, each seen some to some hundred times,
-    where Baum-Welch follows the noise. It needs some 5 M steps for M symbols: from M steps no test tells the chain from
-    independent draws with probability above 0.71 (`latentia.evidence.bounds.two_state_detection`), and ``detected_`` is False.
-    For more states, or some tens of symbols, use `SpectralHMM`.
+    Choose it for a switch between two regimes that show themselves in many symbols, each of which occurs from a few to some
+    hundred times, where Baum-Welch follows the noise. It needs some 5 M steps for M symbols: from M steps no test tells the
+    chain from independent draws with probability above 0.71 (`latentia.evidence.bounds.two_state_detection`), and
+    ``detected_`` is False. For more states, or some tens of symbols, use `SpectralHMM`.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         Number of parts of the steps; the scores of each are along the direction found on the others. 1 takes all steps for
         both, which biases the transitions where data is short.
     tau : float, default=0.3
-        Symbols are scaled as if each had been seen tau N / M times more.
+        Symbols are scaled as if each had occurred tau N / M times more.
     refine : int or "auto", default="auto"
-        EM from the moments for the symbols, with the transitions kept: "auto" makes accelerated steps until they have settled,
+        EM from the moments for the symbols, with the transitions kept: "auto" makes accelerated steps until they converge,
         a number that many plain ones. 0 keeps to the theorem, and so does "auto" for the cubic. See ``refinement_``, and *EM
-        has settled* in the evidence.
+        has converged* in the evidence.
     pseudo_counts : float, default=0.2
         With ``refine``: pseudo-steps per symbol that each state gets, spread as the symbols' frequencies. Beside these the
         moments' symbols count as a tenth as many steps as the data.
@@ -100,9 +100,9 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     Attributes
     ----------
     detected_ : bool
-        Whether the chain was told from independent draws: its eigenvalue is above the edge of the noise, and neighbours'
-        scores agree, on steps that the direction was not found on, by three standard deviations. Otherwise both states
-        have the symbols' frequencies.
+        Whether the chain was distinguished from independent draws: its eigenvalue is above the edge of the noise, and
+        neighbours' scores agree, on steps that the direction was not found on, by three standard deviations. Otherwise both
+        states have the symbols' frequencies.
     startprob_, weights_ : ndarray of shape (2,)
         Stationary shares, in decreasing order.
     transmat_ : ndarray of shape (2, 2)
@@ -120,14 +120,14 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     moments_ : Sums
         What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
-        Checks of the assumptions, and the expected l1 error of each state's symbols (``component_errors``), of a
-        possible 2. They are widened by what two states leave of the pairs; copies of steps count once.
+        Checks of the assumptions, and the expected l1 error of each state's symbols (``component_errors``),
+        from 0 to 2. They are widened by what two states leave of the pairs; copies of steps count once.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the steps at every step of EM, in nats.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data.
 
@@ -414,7 +414,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         if reset:
             self.symbols_, self.n_features_in_ = alphabet([steps], self.n_symbols), 1
             if len(self.symbols_) < 2:
-                raise LatentiaError("One symbol occurs: there is nothing to tell two states by.")
+                raise LatentiaError("One symbol occurs: nothing distinguishes two states.")
         blocks = sequence_blocks(encoded(steps, self.symbols_), lengths)
         if reset:
             long_enough(blocks)

@@ -124,4 +124,4 @@ def _ascend(
         if change <= tol or n_iter == max_iter or (before <= near and change > before / 2):
             return vectors, weights, n_iter, bool(change <= tol)
         before = change
-    raise AssertionError("at least one iteration is made")
+    raise AssertionError("at least one iteration is run")

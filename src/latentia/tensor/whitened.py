@@ -21,7 +21,7 @@ __all__ = ["MomentNoise", "WhitenedDecomposition", "apply_to_modes", "decompose_
 
 @dataclass(frozen=True)
 class MomentNoise:
-    """How large the noise of estimated moments is, as two halves of the data tell.
+    """How large the noise of estimated moments is, estimated from two halves of the data.
 
     Half of the difference of two halves has the distribution of the noise of the whole.
 

@@ -125,7 +125,7 @@ class DocumentSample:
 
 
 def in_own_order(blocks: Blocks) -> OwnOrder:
-    """Documents and words in an order of their own, every count checked; as they are in large corpora."""
+    """Documents and words in canonical order, every count checked; as they are in large corpora."""
 
     def read(block: Block) -> sparse.csr_array:
         counts = as_counts(block[0])

@@ -123,7 +123,7 @@ class WithWords(TopicTables):
         if not hasattr(self, "vectorizer_"):
             raise LatentiaError(
                 "X holds texts, and this model was fitted on counts: give counts in the same columns, such as "
-                "vectorizer.transform(texts) of the vectorizer that made them. Fitted on texts, a model counts them itself."
+                "vectorizer.transform(texts) of the vectorizer that counted them. Fitted on texts, a model counts them itself."
             )
         counts = self.vectorizer_.transform(texts)
         if not counts.sum():

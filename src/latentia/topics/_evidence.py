@@ -10,7 +10,7 @@ from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, erro
 from ._corpus import Documents, Words
 from ._embedding import Embedding
 
-TRUSTED = 0.4  # mean l1 error, of a possible 2, below which topics are worth reading one by one
+TRUSTED = 0.4  # mean l1 error (0 to 2), below which topics are worth reading one by one
 _ANCHOR_DOCUMENTS = 20
 _LEFT_OUT = 0.15
 _OWN, _OWN_SHARE = 0.8, 0.03  # of a word, that makes it a topic's own; of a topic, that is in such words
@@ -53,7 +53,7 @@ class Measured:
 
 def topic_error_checks(parts: PartErrors, limit: float = TRUSTED, n_documents: int = 0) -> list[Check]:
     """The lines on expected errors of topics."""
-    symbol, unit = "mean |A_k - A'_k|_1", "in l1, of a possible 2"
+    symbol, unit = "mean |A_k - A'_k|_1", "in l1: 0 is exact, 2 is all wrong"
     return error_checks(parts, limit, symbol, unit, "topic", n_rows=n_documents, rows="documents")
 
 
@@ -72,7 +72,7 @@ def own_share(topics: np.ndarray, prevalence: np.ndarray) -> np.ndarray:
 
 
 def share_left_out(embedding: Embedding) -> float:
-    """What the topics leave out of the co-occurrence matrix beyond its noise, as a share of what they hold (see `left_out`)."""
+    """Share of the co-occurrence matrix, noise aside, that the topics do not explain (see `left_out`)."""
     if not len(embedding.spectrum) or not embedding.noise > 0:
         return 0.0
     return left_out(embedding.spectrum, embedding.sketch.shape[1], embedding.noise_edge(), first=1)
@@ -105,8 +105,8 @@ def _simplex(m: Measured) -> list[Check]:
         lines.append(
             Check(
                 "goodness of fit", "|lambda_left| / |lambda|", share_left_out(m.embedding), at_most(_LEFT_OUT, "of the fit"),
-                "What the topics leave out of the co-occurrence of words, beyond its noise, as a share of what they hold. "
-                "Errors are widened by it.",
+                "Share of the co-occurrence of words, noise aside, that the topics do not explain. It widens the "
+                "errors.",
                 "not in the papers", "caution",
                 "The documents have structure that these topics do not explain: compare with other numbers of them.",
             )

@@ -1,4 +1,4 @@
-"""Rows and columns of a table in an order of their own, so that an answer does not hang on the order they came in.
+"""Canonical row and column order, so that results do not depend on input order.
 
 Sums of floating-point numbers depend on their order, and some methods make more of it: where two candidates are nearly tied,
 rounding decides between them, and the answer is another one. In an order that depends on the content alone rounding is the

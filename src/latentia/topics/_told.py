@@ -52,7 +52,7 @@ def words_tell(recall: np.ndarray, labels: np.ndarray) -> list[Check]:
     error = np.sqrt(np.sum((share * (1 - share) / sizes)[known])) / known.sum()
     return [
         Check(
-            "words tell the topics", "recall", float(recall[known].mean()), above(min(1 / k + _SURE * float(error), 1.0)),
+            "words identify the topics", "recall", float(recall[known].mean()), above(min(1 / k + _SURE * float(error), 1.0)),
             "Share of a topic's documents whose words alone name the topic, learned on other documents: the mean over the "
             f"topics, which is {1 / k:.2g} by chance.",
             "not in the papers", "veto",

@@ -88,8 +88,8 @@ class AnchorTopics(Admixture, AddedDocuments):
     ----------
     n_components : int, "auto" or several, default=20
         Number of topics K.
-        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     embedding : {"subspace", "projection"}, default="subspace"
         Columns in which the rows of Q are compared: the leading eigenspace of D^-1/2 Q D^-1/2, with D = diag(Q 1), or
         the thesis's random projection.
@@ -104,12 +104,12 @@ class AnchorTopics(Admixture, AddedDocuments):
         errors for the latter two; ``evidence_.stability`` does.
     refine : int or "auto", default="auto"
         Sweeps over the documents that refine the recovered topics (difference 9), each a pass over the data. "auto" starts
-        softly, tries more topics where the data has them and joins those that are most alike, and stops when a sweep gains
-        nothing to speak of: after 10 to 60. It makes none in the papers' variants (``embedding="projection"``, ``recover``
+        softly, tries more topics where the data has them and joins those that are most alike, and stops when the improvement
+        is negligible: after 10 to 60. It makes none in the papers' variants (``embedding="projection"``, ``recover``
         other than "l2"); and where the data has no more directions than topics, none if the shares of all counts do not fit
-        in memory, or if sweeps lead further away than the recovered topics err. A number makes so many, from the anchors'
-        topics as they are. 0 keeps to the theorems. Topics of anchors that you give start as they are. See ``refinement_``,
-        and *refinement has settled* in the evidence.
+        in memory, or if sweeps lead further away than the recovered topics err. A number sets how many sweeps there are, from
+        the anchors' topics as they are. 0 keeps to the theorems. Topics of anchors that you give start as they are. See
+        ``refinement_``, and *refinement has converged* in the evidence.
     min_df : int, optional
         Number of documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
     runoff_df : int, default=2
@@ -119,7 +119,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         refined, and by document completion from a grid of scales otherwise; or by Algorithm 3.4.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        documents; with ``refine`` a single split is made, whose halves are fitted as all documents are: about as much work
+        documents; with ``refine`` a single split is used, whose halves are fitted as all documents are: about as much work
         again. With 0 no errors are measured.
     tol : float, default=1e-6
         Relative duality gap at which a word's weights are accepted; 1e-14 of kept moments.
@@ -166,7 +166,7 @@ class AnchorTopics(Admixture, AddedDocuments):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     moments_ : Sums
         What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of documents.
     n_passes_ : int

@@ -90,11 +90,11 @@ class Frame:
 
 
 class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
-    """Topics of documents with embeddings, told by their words.
+    """Topics of documents with embeddings, described by their words.
 
     Embeddings of a language model know which texts mean alike; a mixture finds the groups, and the words of their documents
     tell what they are about. The fit is deterministic, gives every document to a topic, and says how far to trust both:
-    the groups, and whether the words tell them.
+    the groups, and whether the words identify them.
 
     Choose it in place of BERTopic where a run must give the topics of the run before, and where no document may be left out.
     Choose `AnchorTopics` or `SingleTopicModel` where there are words alone: they need no embeddings.
@@ -103,8 +103,8 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
     ----------
     n_components : int, "auto" or several, default=10
         Number of topics K.
-        Of a range or list of numbers, or "auto" for 2 to 50 and more, the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 50 and more. See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     method : {"mixture", "ica"}, default="mixture"
         "mixture": a document is of one topic, up to doubt. "ica": topics are independent directions of meaning, and a document
         may be of several; it needs more documents.
@@ -114,7 +114,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         From a list of texts to an array (n_documents, D): it makes the embeddings where none are given. "model2vec:NAME" and
         "fastembed:NAME" are models of these packages, which read or download them.
     n_splits : int, default=3
-        Random splits into halves whose fits give the expected errors; a single one is made. With 0 no errors are measured.
+        Random splits into halves whose fits give the expected errors; a single one is used. With 0 no errors are measured.
     vocabulary : sequence of str or dict, optional
         Words of the columns, where counts are given that have no column names; or a dict from words to columns.
     vectorizer : vectorizer of scikit-learn, optional
@@ -143,7 +143,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
     vectorizer_ : vectorizer
         What counted the words, where the model was fitted on texts.
     evidence_ : Evidence
-        That of the groups, with their expected l2 errors in lengths of a direction, and whether the words tell them.
+        That of the groups, with their expected l2 errors in lengths of a direction, and whether the words identify them.
     n_passes_ : int
         Number of passes over the data, which is kept in memory.
 
@@ -151,12 +151,12 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
     -----
     1. Directions of length one are no Gaussians: that rows lie otherwise about a topic is a note in the evidence, and no
        caution. So is that groups differ in shape, where embeddings have no more columns than K + 12.
-    2. Words take no part in finding the topics, so that how well they tell them is a test of both.
+    2. Words take no part in finding the topics, so that how well they identify them is a test of both.
     3. Principal directions are those of all documents, also where parts are fitted for the expected errors.
 
     References
     ----------
-    Not in the papers as a whole. M. Grootendorst, BERTopic, arXiv 2203.05794, for clusters of embeddings told by words.
+    Not in the papers as a whole. M. Grootendorst, BERTopic, arXiv 2203.05794, for clusters of embeddings described by words.
     M. Kardos and others, S3, arXiv 2406.09556, for independent sources of embeddings. D. Garcia-Romero, C. Espy-Wilson,
     Interspeech 2011, for directions about their mean.
 
@@ -261,7 +261,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         table = _numbers(embeddings, blocks)
         check_same_rows(X=counts.shape[0], embeddings=len(table))
         if not counts.sum():
-            raise LatentiaError("None of the documents has a word: there is nothing to tell the topics by.")
+            raise LatentiaError("None of the documents has a word: nothing distinguishes the topics.")
         self.n_passes_ = 1
         return counts, table
 
@@ -321,7 +321,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         self._word_order = ordered_words(self.components_, self._others(), counts)
 
     def _weighed(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
-        """The evidence of the groups, and whether the words tell them."""
+        """The evidence of the groups, and whether the words identify them."""
         of_groups, labels = self.groups_.evidence_, shares.argmax(axis=1)
         self.recall_ = recall_of_words(counts, labels, shares.shape[1], deal(Blocks.from_array(counts), self._seed))
         checks = [_on_a_sphere(one, self._frame.basis) for one in of_groups.checks]

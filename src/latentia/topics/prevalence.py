@@ -388,10 +388,10 @@ class InGroups:
 
         Notes
         -----
-        Documents weigh equally, whatever their length, and are taken to be independent: many by one author, or copies, tell
-        less than the bounds say. Intervals know of the choice of documents, of the noise of their words, and, unless
-        ``n_splits`` is 0, of the errors of the topics as fits on halves of the documents show them; not of topics that are no
-        topics, see ``evidence_``.
+        Documents weigh equally, whatever their length, and are taken to be independent: many by one author, or copies, contain
+        less than the bounds assume. Intervals know of the choice of documents, of the noise of their words, and,
+        unless ``n_splits`` is 0, of the errors of the topics as fits on halves of the documents show them; not of topics that
+        are no topics, see ``evidence_``.
 
         Source: not in the papers.
         """

@@ -118,17 +118,17 @@ class SingleTopicModel(OfDocuments, Staged):
     ----------
     n_components : int, "auto" or several, default=10
         Number of topics K.
-        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     refine : int or "auto", default="auto"
         Passes over the documents from the recovered topics, each of which asks where every document belongs given all
         others. "auto" starts softly, from topics that are mostly word frequencies, and goes on until a pass moves less than
-        .25% of the documents, 200 passes at most. A number makes so many passes, from the topics themselves. 0 keeps to the
-        theorem. See ``refinement_``, and *refinement has settled* in the evidence. Its memory is n_documents x K numbers of 4
-        bytes and V x K of 8.
+        .25% of the documents, 200 passes at most. A number sets how many passes there are, from the topics themselves. 0
+        keeps to the theorem. See ``refinement_``, and *refinement has converged* in the evidence. Its memory is n_documents x
+        K numbers of 4 bytes and V x K of 8.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        documents; with ``refine`` a single split is made, and both halves are refined from their own topics and from those of
+        documents; with ``refine`` a single split is used, and both halves are refined from their own topics and from those of
         all documents, which costs one to three times as much as refining. With 0 no errors are measured.
     vocabulary : sequence of str or dict, optional
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
@@ -164,7 +164,7 @@ class SingleTopicModel(OfDocuments, Staged):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -589,7 +589,7 @@ def _settled(refined: Refined) -> list[Check]:
     n_passes = len(refined.refinement.log_likelihood)
     return [
         Check(
-            "refinement has settled", "share of the documents", clusters.moved, at_most(STILL),
+            "refinement has converged", "share of the documents", clusters.moved, at_most(STILL),
             f"Moved by the last of {n_passes} passes. Parts of the data cannot see what is left to move.",
             "not in the thesis",
         )

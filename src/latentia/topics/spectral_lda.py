@@ -102,19 +102,19 @@ class SpectralLDA(Admixture, Staged):
     ----------
     n_components : int, "auto" or several, default=10
         Number of topics K.
-        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     alpha0 : float, optional
         Sum of the Dirichlet parameters: small for documents about one topic, large for documents that mix all of
-        them. By default it is found from the moments (difference 1). Too large is better than too
+        them. By default it is estimated from the moments (difference 1). Too large is better than too
         small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
     refine : int or "auto", default="auto"
         Sweeps over the documents that refine the recovered topics (difference 5), each a pass over the data. "auto" stops
-        when a sweep gains nothing to speak of, and a number makes so many. 0 keeps to the theorem. See ``refinement_``, and
-        *refinement has settled* in the evidence.
+        when the improvement is negligible, and a number sets how many sweeps there are. 0 keeps to the theorem. See
+        ``refinement_``, and *refinement has converged* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        documents; with ``refine`` a single split is made, whose halves are fitted as all documents are: about as much work
+        documents; with ``refine`` a single split is used, whose halves are fitted as all documents are: about as much work
         again. With 0 no errors are measured.
     vocabulary : sequence of str or dict, optional
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
@@ -136,7 +136,7 @@ class SpectralLDA(Admixture, Staged):
     dirichlet_ : ndarray of shape (K,)
         Dirichlet parameters of the proportions; their sum is ``alpha0_``.
     alpha0_ : float
-        As given, or as found from the moments; refinement holds it.
+        As given, or as estimated from the moments; refinement holds it.
     prevalence_ : ndarray of shape (K,)
         Share of each topic, ``dirichlet_ / alpha0_``.
     word_frequencies_ : ndarray of shape (V,)
@@ -150,7 +150,7 @@ class SpectralLDA(Admixture, Staged):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 

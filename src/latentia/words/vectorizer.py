@@ -80,7 +80,7 @@ class WordVectorizer(CountVectorizer):
         in a single document where there are 20 documents or more, in fewer than five where there are 20,000, and words in
         more than half of the documents where there are 200.
     max_features : int, optional
-        Keep so many words, the most frequent ones.
+        Keep this many words, the most frequent ones.
     ngram_range : (int, int), default=(1, 1)
         Least and largest number of neighbouring words that are counted as one.
     vocabulary : sequence of str or dict, optional

@@ -19,7 +19,7 @@ __all__ = ["SparseCodes", "sparse_codes"]
 
 @dataclass(frozen=True)
 class SparseCodes:
-    """Rows, the dictionary and the codes that made them.
+    """Rows, the dictionary and the codes that generated them.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ _DARK = (0.01, 0.05)  # scales of dark rows
 
 @dataclass(frozen=True)
 class SeparableRows:
-    """Rows, and the components and weights that made them.
+    """Rows, and the components and weights that generated them.
 
     Attributes
     ----------

@@ -206,7 +206,7 @@ class LabelModelTruth:
 
 @dataclass(frozen=True)
 class PlantedLabels:
-    """Labelled documents and the model that made them.
+    """Labelled documents and the model that generated them.
 
     Attributes
     ----------

@@ -96,7 +96,7 @@ def word_distributions(
     n_words : int
         M.
     base : {"zipf", "uniform"}, default="zipf"
-        Frequencies before the draw: proportional to 1 / (rank + 2.7), or equal.
+        Frequencies of the words before topics are drawn: proportional to 1 / (rank + 2.7), or equal.
     contrast : float, default=1.0
         Power of the Exponential(1) draws.
     random_state : int or Generator, default=0
@@ -135,7 +135,7 @@ def word_pairs(
     n_components, n_words : int
         R and M.
     base : {"zipf", "uniform"}
-        Frequencies before the draw: proportional to 1 / (rank + 2.7), or equal.
+        Frequencies of the words before topics are drawn: proportional to 1 / (rank + 2.7), or equal.
     contrast : float
         Power of the Exponential(1) draws: how far the components are from one another.
     mixing : ndarray of shape (R, R), optional

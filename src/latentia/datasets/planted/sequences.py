@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PlantedChain:
-    """Sequences of symbols, one after the other, and the hidden Markov model that made them.
+    """Sequences of symbols, one after the other, and the hidden Markov model that generated them.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class PlantedChain:
 
 @dataclass(frozen=True)
 class PlantedGaussianChain:
-    """Sequences of Gaussian rows, one after the other, and the hidden Markov model that made them.
+    """Sequences of Gaussian rows, one after the other, and the hidden Markov model that generated them.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class PlantedGaussianChain:
 
 @dataclass(frozen=True)
 class PlantedCountChain:
-    """Sequences of rows of counts, one after the other, and the hidden Markov model that made them.
+    """Sequences of rows of counts, one after the other, and the hidden Markov model that generated them.
 
     Attributes
     ----------

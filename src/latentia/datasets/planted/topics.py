@@ -108,7 +108,7 @@ class TopicModelTruth:
 
 @dataclass(frozen=True)
 class PlantedTopics:
-    """A corpus and the model that made it.
+    """A corpus and the model that generated it.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ def topic_corpus(
 
 @dataclass(frozen=True)
 class PlantedEmbeddings:
-    """Documents of one topic each with embeddings, and what made them.
+    """Documents of one topic each with embeddings, and the model that generated them.
 
     Attributes
     ----------

@@ -184,7 +184,7 @@ def _means(d: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def grid_edges(n_spins: int) -> np.ndarray:
-    """Pairs of neighbours on a periodic square grid of so many places, shape (2 n_spins, 2), each with the smaller first.
+    """Pairs of neighbours on a periodic square grid of this many places, shape (2 n_spins, 2), each with the smaller first.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class PackedGraph:
 def connection_graph(rows: np.ndarray, threshold: float, n_jobs: int | None = None) -> PackedGraph:
     """Connect rows whose inner product exceeds a threshold in size (Definition 5.14, with the absolute value of section 5.2).
 
-    Products are made in single precision, some rows at a time; the graph takes p^2 / 8 bytes.
+    Products are computed in single precision, some rows at a time; the graph takes p^2 / 8 bytes.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class GraphClusters(NamedTuple):
     by_chance : float
         Common neighbours that a random tuple has, the median.
     size : float
-        Size of the sets that was expected, as given or as found.
+        Size of the sets that was expected, as given or as estimated.
     """
 
     sets: list[np.ndarray]

@@ -113,7 +113,7 @@ def recover_graph_3wise(
     degree : float, optional
         Expected size d' of a set: what a triple starts is not looked at where it is 1.8 times larger. Not needed.
     min_size : int
-        Nodes of a set: 3 takes each triple that is left for a set, 4 only what more than one triple tells.
+        Nodes of a set: 3 takes each triple that is left for a set, 4 only what more than one triple supports.
     random_state : int
 
     Returns

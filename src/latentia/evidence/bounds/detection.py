@@ -26,7 +26,7 @@ __all__ = [
 def two_state_detection(
     n_steps: int | Sequence[int] | np.ndarray, n_symbols: int, switch: float = 0.25, contrast: float = 1.0
 ) -> float:
-    """Chance that any test at all tells chains of two states from independent draws is at most this (Lemmas B.5 and B.6).
+    """Upper bound of the chance that any test distinguishes chains of two states from independent draws (Lemmas B.5 and B.6).
 
     Chains are as in Theorem 1.5: half of the symbols, drawn at random, have probability (1 + delta) / M in one state and
     (1 - delta) / M in the other, the rest the other way round, and the states switch with probability t. With
@@ -85,8 +85,8 @@ def two_state_detection(
 def kesten_stigum(n_nodes: int, n_components: int, inside: float, across: float) -> float:
     """Signal of equal blocks over the threshold of Kesten and Stigum: n (p - q)^2 / (K (p + (K - 1) q)).
 
-    Below 1 no test tells two blocks from none as n grows (Mossel, Neeman, Sly 2015), and no efficient one is known that tells
-    more of them.
+    Below 1 no test tells two blocks from none as n grows (Mossel, Neeman, Sly 2015), and no efficient one is known for more of
+    them.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ __all__ = [
 def dictionary_sparsity(
     n_features: int, n_components: int, incoherence: float, *, order: int = 3, constant: float = 1.0
 ) -> float:
-    """Atoms a row may use for the connection graph to tell the supports: c min(m^((l - 1) / (2 l - 1)), n^(1/2) / (mu log n)).
+    """Atoms per row up to which the connection graph finds the supports: c min(m^((l - 1) / (2 l - 1)), n^(1/2) / (mu log n)).
 
     Theorems 5.4, 5.21 and 5.23 for triples, where the first is m^(2/5), and Theorem 5.33 for tuples of ``order`` l.
 
@@ -109,7 +109,7 @@ def dictionary_svd(
 
 
 class WeakDictionaryBounds(NamedTuple):
-    """What is promised for coefficients that depend on each other: atoms a row may use, rows, and error of an atom."""
+    """Guarantees for coefficients that depend on each other: atoms per row, rows, and error of an atom."""
 
     sparsity: float
     rows: float

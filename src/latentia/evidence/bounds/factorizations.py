@@ -36,7 +36,7 @@ class PolynomialSystem(NamedTuple):
 
 
 def simplicial_factorization_system(n_rows: int, n_columns: int, rank: int, constant: float = 1.0) -> PolynomialSystem:
-    """What decides whether a matrix of rank r has a nonnegative factorization by r components: (n m)^(c r^2) (Theorem 2.6).
+    """System that decides whether a matrix of rank r has a nonnegative factorization of rank r: (n m)^(c r^2) (Theorem 2.6).
 
     The unknowns are S and T, of shape (r, r), with A = C S and W = T R for independent columns C and rows R: entries of both
     are nonnegative, and C S T R = M.
@@ -62,7 +62,7 @@ def simplicial_factorization_system(n_rows: int, n_columns: int, rank: int, cons
 
 
 def factorization_system(n_rows: int, n_columns: int, n_components: int, constant: float = 1.0) -> PolynomialSystem:
-    """What decides whether the nonnegative rank is at most r: (n m)^(c r^2 2^r) (Theorem 2.24).
+    """System that decides whether the nonnegative rank is at most r: (n m)^(c r^2 2^r) (Theorem 2.24).
 
     For every pair of partitions of the rows and of the columns (Corollary 2.23) a system in up to 2^r maps of shape (r, r) for
     each factor. Moitra 2012 needs no more than (n m)^(c r^2).
@@ -133,7 +133,7 @@ def hyperplane_partition_operations(n_points: int, rank: int, constant: float = 
 
 
 class LonerPrograms(NamedTuple):
-    """Linear programs that tell loners, each with these numbers of variables and of equations."""
+    """Linear programs that identify loners, each with these numbers of variables and of equations."""
 
     n_programs: int
     n_variables: int
@@ -141,7 +141,7 @@ class LonerPrograms(NamedTuple):
 
 
 def loner_programs(n_rows: int, n_columns: int) -> LonerPrograms:
-    """What an exact separable factorization takes: is a row in the convex hull of the other ones, for each row (Theorem 2.46).
+    """Cost of an exact separable factorization: for each row, whether it is in the hull of the others (Theorem 2.46).
 
     Copies of a row are left out of its program. There is no condition: M = A W has to hold exactly.
 
@@ -161,7 +161,7 @@ def loner_programs(n_rows: int, n_columns: int) -> LonerPrograms:
 
 
 class RobustLonerBounds(NamedTuple):
-    """What Theorem 2.48 promises of robust loners.
+    """Guarantees of Theorem 2.48 for robust loners.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ def network_rows(n_units: int, density: float, constant: float = 1.0) -> float:
 
 
 def network_density(degree: float, *, order: int = 2, constant: float = 1.0) -> float:
-    """Density of a hidden layer below which co-firing tells common parents: d^-2 for pairs, d^(-3/2) for triples.
+    """Density of a hidden layer below which co-firing identifies common parents: d^-2 for pairs, d^(-3/2) for triples.
 
     For pairs this is Theorem 6.6, for triples rho_y^3 << rho of Lemma 6.8, with rho_y = rho d. ``degree`` is d, the number of
     parents of a node.

@@ -44,8 +44,8 @@ class FoolingSet:
     @property
     def reason(self) -> str:
         return (
-            f"{self.bound} positive entries lie pairwise in no rectangle of positive entries, so that each needs a component "
-            "of its own."
+            f"{self.bound} positive entries, of which no two lie in one rectangle of positive entries: each needs its own "
+            "component."
         )
 
     def verify(self, M: Any) -> bool:

@@ -140,7 +140,7 @@ class Undecided:
     r : int
         Inner dimension that was asked for.
     best : Approximation
-        Factors in floats that came closest, with their relative residual. A residual of 1e-15 proves nothing.
+        The closest factors that were found, in floats, with their relative residual. A residual of 1e-15 proves nothing.
     lower, upper : int
         Proved bounds of the nonnegative rank, lower <= r < upper.
     reason : str

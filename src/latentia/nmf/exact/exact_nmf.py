@@ -58,7 +58,7 @@ def exact_nmf(M: Any, r: int, budget: float = 10.0) -> Factorization | Impossibl
     r : int
         Inner dimension, 1 or more.
     budget : float
-        Seconds after which the search ends. Reductions, ranks and polygons are not cut short.
+        Seconds after which the search stops. Reductions, ranks and polygons are not cut short.
 
     Returns
     -------

@@ -34,7 +34,7 @@ class Question(NamedTuple):
     probability : float
         That it is present, given the others.
     gain : float
-        How many nats the entropy of the causes, summed over them, is expected to fall by when it is known.
+        Expected decrease, in nats, of the entropies of the causes (summed) once the answer is known.
     """
 
     finding: str

@@ -37,7 +37,7 @@ def check_shape(path: Path, lines: str, shape: tuple[int, int]) -> None:
     if max(shape) > believable(path):
         raise LatentiaError(f"{said}, in a file of {path.stat().st_size} bytes. Is the number right?")
     if not rows_fit(shape[0]):
-        raise LatentiaError(f"{said}: so many rows do not fit into memory. Is the number right?")
+        raise LatentiaError(f"{said}: that many rows do not fit into memory. Is the number right?")
 
 
 def believable(path: Path) -> int:

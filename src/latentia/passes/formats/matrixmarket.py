@@ -98,7 +98,7 @@ def _first_beyond_comments(path: Path, file: BinaryIO) -> tuple[int, bytes]:
             refuse_nul(path, number)
         number, line = number + 1, file.readline()
     if not line:
-        raise LatentiaError(f"{path}: ends before the line with its size.")
+        raise LatentiaError(f"{path}: has no line with its size.")
     return number, line
 
 

@@ -201,7 +201,7 @@
       .sort((a, b) => vocabulary.corpus[b] - vocabulary.corpus[a]);
     const places = [...new Set([...near((word) => word.startsWith(begin)), ...near((word) => word.includes(begin))])];
     const all = vocabulary.text.length.toLocaleString("en");
-    if (!places.length) return [`None of the ${all} words that tell these topics is like that.`];
+    if (!places.length) return [`None of the ${all} words that distinguish these topics is like that.`];
     const words = places.slice(0, prefixes).map((place) => vocabulary.text[place]);
     const items = words.map((word) => element("li", "", button([word], () => { byId("search").focus(); search(word); })));
     return [`${places.length > prefixes ? "Some words" : "Words"} like that:`, element("ul", "", ...items)];

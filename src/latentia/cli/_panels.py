@@ -1,0 +1,29 @@
+"""How ``--help`` groups the options of a command, and what it shows as their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_PANELS = {
+    "Data": "above array baskets bigrams column columns columns_v directed edges encoding forget grey ignore image label_names "
+    "labels_zero_based lines lower max_df metadata min_count min_df missing n_patches names patch scale sequence shape split "
+    "stop_words tags target test views vocabulary window word_names zero_based",
+    "Output": "as_json ask cluster denoise effects evidence force group_by name near out over period quiet row threshold top",
+    "Large data": "cache checkpoint jobs keep_moments no_cache scheduler",
+}
+_PANEL_OF = {option: panel for panel, options in _PANELS.items() for option in options.split()}
+_ORDER = "Data", "Model", "Output", "Large data"
+_SIZES = "N|FROM:TO:STEP"
+
+
+def in_panels(command: Any) -> Any:
+    """The command, whose help has its options in four panels; those that are not listed here are of the model."""
+    for option in command.params:
+        if option.param_type_name == "option":
+            option.rich_help_panel = _PANEL_OF.get(option.name, "Model")
+            if option.is_flag:
+                option.metavar = ""
+            elif option.name == "k":
+                option.metavar = f"{_SIZES}|auto" if "auto" in option.help else _SIZES
+    command.params.sort(key=lambda option: _ORDER.index(getattr(option, "rich_help_panel", None) or "Data"))
+    return command

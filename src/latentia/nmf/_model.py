@@ -1,4 +1,4 @@
-"""What both factorizations do once they are fitted: weights of rows on the components, and back."""
+"""What factorizations do once they are fitted: weights of rows on the components, and back."""
 
 from __future__ import annotations
 

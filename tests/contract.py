@@ -433,6 +433,7 @@ CASES = [
         truth=lambda model: mean_distance(model.means_, clusters().means, "euclidean"),
         uses=("predict", "predict_proba", "score", "score_samples"),
         refined={"refine": "auto"},
+        missing=True,
     ),
     Case(
         TensorICA(4),
@@ -465,6 +466,7 @@ CASES = [
         ),
         uses=("transform", "score"),
         refined={"refine": 3},
+        missing=True,
     ),
     Case(
         ApproximateNMF(3, n_init=2, n_splits=1),

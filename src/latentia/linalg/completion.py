@@ -1,6 +1,6 @@
 """Tables with missing cells, completed by what the others say.
 
-A table of low rank r about the means of its columns, with noise, is found by turns: cells that are missing become those of the
+A table of low rank r with noise is found by turns: cells that are missing become those of the
 best approximation of rank r to the table as it was completed before (R. Mazumder, T. Hastie, R. Tibshirani, JMLR 11 (2010), with
 no penalty but on directions within noise).
 """
@@ -16,7 +16,7 @@ _NOTHING = 1e-12
 
 
 def completed(table: np.ndarray, missing: np.ndarray, rank: int) -> np.ndarray:
-    """The table with its missing cells as those of the nearest table of rank r about its means, shape (n, d).
+    """The table with its missing cells as those of the nearest table of rank r, shape (n, d).
 
     Parameters
     ----------
@@ -32,17 +32,15 @@ def completed(table: np.ndarray, missing: np.ndarray, rank: int) -> np.ndarray:
     found = np.where(missing, means, table)
     spread = float(np.sqrt(np.where(missing, 0.0, (table - means) ** 2).sum() / max((~missing).sum(), 1)))
     for _ in range(_MOST):
-        center = found.mean(axis=0)
-        about = found - center
-        wide = about.shape[1] > about.shape[0]
-        squares, vectors = np.linalg.eigh(about @ about.T if wide else about.T @ about)
+        wide = found.shape[1] > found.shape[0]
+        squares, vectors = np.linalg.eigh(found @ found.T if wide else found.T @ found)
         kept = slice(max(len(squares) - rank, 0), None)
         others = squares[: kept.start]
         noise = float(others.mean()) if len(others) else 0.0
         sizes = np.maximum(squares[kept], _NOTHING)
         directions = vectors[:, kept] * np.sqrt(np.maximum(1 - noise / sizes, 0.0))
-        low = directions @ (directions.T @ about) if wide else (about @ directions) @ directions.T
-        moved = np.where(missing, center + low - found, 0.0)
+        low = directions @ (directions.T @ found) if wide else (found @ directions) @ directions.T
+        moved = np.where(missing, low - found, 0.0)
         found = found + moved
         if np.abs(moved).max(initial=0.0) <= _STILL * spread:
             break

@@ -174,7 +174,8 @@ def whole_rows(
 ) -> Blocks:
     """Rows whose missing cells are drawn from the mixture that ``begin`` fits, from rows completed to a low rank."""
     table = np.vstack([np.asarray(block[0], dtype=np.float64) for block in blocks])
-    filled = completed(table, gaps, min(rank, table.shape[1] - 1))
+    center = np.nanmean(table, axis=0)
+    filled = completed(table - center, gaps, rank) + center
     return Blocks.from_array(drawn(table, gaps, begin(Blocks.from_array(filled)), seed), names=blocks.names)
 
 

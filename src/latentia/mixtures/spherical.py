@@ -234,7 +234,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         _check_count(self, blocks.n_rows)
         self._gaps = None if isinstance(X, Blocks) else gaps_of(blocks)
         if self._gaps is not None:
-            blocks = whole_rows(blocks, self._gaps, self.n_components, self._on_cells, self._seed)
+            blocks = whole_rows(blocks, self._gaps, self.n_components - 1, self._on_cells, self._seed)
         self._fit_stages(blocks)
         del self._gaps
         return self

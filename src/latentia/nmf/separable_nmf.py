@@ -32,7 +32,7 @@ from ._anchors import METHODS, Members, Method, Selection, found_by, means, pool
 from ._descent import Descent, FactorSums, FactorUpdate, refined, row_weights
 from ._evidence import Measured, Redrawn, component_distances, evidence_checks, share_missing
 from ._misfit import ROWS, followed
-from ._model import FactorModel, dense, observed_weights
+from ._model import FactorModel, dense
 from ._points import Points, Table, table_of
 
 __all__ = ["SeparableNMF"]
@@ -43,7 +43,6 @@ _EXACT = 1e-20  # share of the rows' squared length that counts as nothing
 _PROGRAMS = "lp", "robust-lp", "loners"  # whose l1 distances singular vectors would change
 _ROUNDS = 30  # of descent in a fit with noise drawn again
 _SAMPLE = 2000
-_TURNS = 3  # of completing a table with missing cells by the components found in it
 
 
 class _Rows(NamedTuple):
@@ -162,8 +161,7 @@ class SeparableNMF(FactorModel):
     3. Theorem 2.48's constant is mended: the neighbourhood is 10 eps / alpha + 2 eps; and Definition 3.23 asks for a distance
        of more than 2 eps.
     4. Entries may be negative, with a warning: what is asked of the weights does not need positive rows.
-    5. Cells may be missing, at random: they are completed to a table of rank r, and then by the components found in it, three
-       times in turn. ``reconstruction_err_`` is of the cells that are there.
+    5. Cells may be missing, at random: the rows are then completed to a table of rank r, and fitted as whole ones.
 
     References
     ----------
@@ -249,17 +247,10 @@ class SeparableNMF(FactorModel):
         return self
 
     def _completed(self, rows: Blocks, gaps: np.ndarray) -> Blocks:
-        """The rows with what mixtures of the components have in missing cells, after some turns of finding these."""
+        """The rows, completed to a table of as low a rank as there are components; nonnegative if the others are."""
         table = np.vstack([np.asarray(block[0], dtype=np.float64) for block in rows])
         found = completed(table, gaps, self.n_components)
-        found = np.maximum(found, min(float(np.nanmin(table)), 0.0))
-        for _ in range(_TURNS):
-            own = table_of(Blocks.from_array(found))
-            points, selection = self._selected(own)
-            components = own.means(self._pooled(points, selection).members, points) * own.unit
-            weights = observed_weights(table, gaps, components, points.mixing, self.n_jobs)
-            found = np.where(gaps, weights @ components, table)
-        return Blocks.from_array(found, names=rows.names)
+        return Blocks.from_array(np.maximum(found, min(float(np.nanmin(table)), 0.0)), names=rows.names)
 
     def _dealt(self, rows: Blocks) -> RowGroups:
         return RowGroups(1, self._seed)  # parts are not of the rows: their noise is drawn again

@@ -83,7 +83,9 @@ def test_means_are_nearly_as_good_as_those_of_whole_tables(shape, seed):
     rows = true.draw(800, np.random.default_rng(seed))[0]
     gappy = with_gaps(rows)
     errors = [
-        cdist(true.means, SphericalGaussianMixture(3, covariance_type=shape, n_splits=0).fit(X).means_).min(axis=1).mean()
+        cdist(true.means, SphericalGaussianMixture(3, covariance_type=shape, n_splits=0).fit(X).means_)
+        .min(axis=1)
+        .mean()
         for X in (rows, SimpleImputer().fit_transform(gappy))
     ]
     model = SphericalGaussianMixture(3, covariance_type=shape).fit(gappy)

@@ -1,8 +1,8 @@
 """Tables with missing cells, completed by what the others say.
 
-A table of low rank r with noise is found by turns: cells that are missing become those of the
-best approximation of rank r to the table as it was completed before (R. Mazumder, T. Hastie, R. Tibshirani, JMLR 11 (2010), with
-no penalty but on directions within noise).
+A table of low rank r with noise is found by turns: cells that are missing become those of the best approximation of rank r to
+the table as it was completed before, whose directions are shrunk by noise (R. Mazumder, T. Hastie, R. Tibshirani, JMLR 11,
+2010, shrink all by one amount).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Mixtures of Gaussians where cells of the rows are missing: exact EM on those that are there.
 
-Given the component, a row's missing cells are normal given the others, with mean mu_m + C_mo C_oo^-1 (x_o - mu_o) and covariance
-C_mm - C_mo C_oo^-1 C_om. EM takes expectations of sums over both. Cells must be missing at random: what is missing may hang on
-what is there, not on itself. What needs whole rows, moments, starts and the shape of components, sees rows whose missing cells
-are drawn in this way from a mixture that was fitted on those that are there, so that they scatter as whole rows do.
+Given the component, a row's missing cells are normal given the others, with mean mu_m + C_mo C_oo^-1 (x_o - mu_o) and
+covariance C_mm - C_mo C_oo^-1 C_om. EM takes expectations of sums over both. Cells must be missing at random: what is missing
+may hang on what is there, not on itself. What needs whole rows, moments, starts and the shape of components, sees rows whose
+missing cells are drawn in this way from a mixture that was fitted on those that are there, so that they scatter as whole rows do.
 
 Source: Z. Ghahramani, M. I. Jordan, Supervised learning from incomplete data via an EM approach, NIPS 1993.
 """
@@ -169,9 +169,7 @@ def drawn(rows: np.ndarray, gaps: np.ndarray, mixture: Mixture, seed: int) -> np
     return found
 
 
-def whole_rows(
-    blocks: Blocks, gaps: np.ndarray, rank: int, begin: Callable[[Blocks], Mixture], seed: int
-) -> Blocks:
+def whole_rows(blocks: Blocks, gaps: np.ndarray, rank: int, begin: Callable[[Blocks], Mixture], seed: int) -> Blocks:
     """Rows whose missing cells are drawn from the mixture that ``begin`` fits, from rows completed to a low rank."""
     table = np.vstack([np.asarray(block[0], dtype=np.float64) for block in blocks])
     center = np.nanmean(table, axis=0)
@@ -182,7 +180,7 @@ def whole_rows(
 def share_missing(gaps: np.ndarray) -> Check:
     """How many cells are missing."""
     meaning = (
-        "EM asks that what is missing does not depend on its value. Moments and the shape of components are measured on rows whose "
-        "missing cells are drawn given the others."
+        "EM asks that what is missing does not depend on its value. Moments and the shape of components are measured on rows "
+        "whose missing cells are drawn given the others."
     )
     return Check("missing cells", "share", float(gaps.mean()), None, meaning, "the model")

@@ -10,9 +10,9 @@ zero is the minimum; otherwise the multiplicative update w a / s is made, which 
 
 A sweep takes each entry of a row of a factor once. Rows do not depend on each other.
 
-Source: C.-J. Hsieh, I. S. Dhillon, Fast coordinate descent methods with variable selection for nonnegative matrix factorization,
-KDD 2011; L. T. K. Hien, N. Gillis, Algorithms for nonnegative matrix factorization with the Kullback-Leibler divergence, J. Sci.
-Comput. 87 (2021). Both take Newton's step for a = s.
+Source: C.-J. Hsieh, I. S. Dhillon, Fast coordinate descent methods with variable selection for nonnegative matrix
+factorization, KDD 2011; L. T. K. Hien, N. Gillis, Algorithms for nonnegative matrix factorization with the Kullback-Leibler
+divergence, J. Sci. Comput. 87 (2021). Both take Newton's step for a = s.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def start(table: Table, r: int, seed: int) -> np.ndarray:
     median sum, which have the least noise.
     """
     counts = table.csr
-    n, d = table.shape
+    _n, _d = table.shape
     in_rows, in_columns = counts.sum(axis=1), counts.sum(axis=0)
     if r > min(np.count_nonzero(in_rows), np.count_nonzero(in_columns)):
         raise LatentiaError(

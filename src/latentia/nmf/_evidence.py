@@ -383,7 +383,7 @@ def share_missing(share: float) -> list[Check]:
     if not share:
         return []
     meaning = (
-        "They were completed to a table of low rank; what is missing must not depend on its value. Expected errors take them as if they had been "
-        "there."
+        "They were completed to a table of low rank; what is missing must not depend on its value. Expected errors take them "
+        "as if they had been there."
     )
     return [Check("missing cells", "share", share, None, meaning, "the model")]

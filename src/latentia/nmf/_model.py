@@ -11,8 +11,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
 from .._base import fitted
-from .._stages import Fitted, Staged
 from .._entries import missing_entries
+from .._stages import Fitted, Staged
 from .._validation import check_gaps, number_table, table_blocks, weighted
 from ..evidence import Reading
 from ..exceptions import LatentiaError

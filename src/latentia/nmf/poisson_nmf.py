@@ -1,12 +1,12 @@
 """Nonnegative factors of counts: every row is a sum of components, and counts scatter about it as Poisson counts do.
 
-Model. x_ij ~ Poisson((A W)_ij) with A, W >= 0, and rows of W, the components, sum to one: A_ik is how many counts of row i are of
-component k. The most likely factors have the least Kullback-Leibler divergence
+Model. x_ij ~ Poisson((A W)_ij) with A, W >= 0, and rows of W, the components, sum to one: A_ik is how many counts of row i are
+of component k. The most likely factors have the least Kullback-Leibler divergence
 
     D(X, A W) = sum_ij x_ij log(x_ij / (A W)_ij) - x_ij + (A W)_ij,
 
-which is what scikit-learn's ``NMF(beta_loss="kullback-leibler", solver="mu")`` makes small; probabilistic latent semantic analysis
-has the same components. A and W take turns, each entry by a Newton step: see `latentia.nmf._counts`.
+which is what scikit-learn's ``NMF(beta_loss="kullback-leibler", solver="mu")`` makes small; probabilistic latent semantic
+analysis has the same components. A and W take turns, each entry by a Newton step: see `latentia.nmf._counts`.
 
 Source: D. D. Lee, H. S. Seung, Learning the parts of objects by non-negative matrix factorization, Nature 401 (1999), for the
 model.
@@ -60,9 +60,10 @@ class _Found:
 class PoissonNMF(FactorModel):
     """Nonnegative factors of counts, by the Kullback-Leibler divergence.
 
-    Choose it for counts of words in documents, of genes in cells, of items in baskets: where an entry scatters as a count does,
-    and zeros are most of the table. It reads stored counts alone, needs no restarts, and says how far components can be trusted.
-    For proportions of topics with a prior see `latentia.topics.AnchorTopics`; where entries scatter evenly, `ApproximateNMF`.
+    Choose it for counts of words in documents, of genes in cells, of items in baskets: where an entry scatters as a count
+    does, and zeros are most of the table. It reads stored counts alone, needs no restarts, and says how far components can be
+    trusted. For proportions of topics with a prior see `latentia.topics.AnchorTopics`; where entries scatter evenly,
+    `ApproximateNMF`.
 
     It can stand where scikit-learn's ``NMF(beta_loss="kullback-leibler", solver="mu")`` stands.
 
@@ -76,8 +77,8 @@ class PoissonNMF(FactorModel):
     tol : float, default=3e-5
         Share of the divergence, below which what a sweep gains is as good as nothing; three such sweeps in a row end the fit.
     n_splits : int, default=3
-        With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit. With
-        0 there are none.
+        With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit.
+        With 0 there are none.
     random_state : int, default=0
         Seed of the halves. The components do not depend on it.
     n_jobs : int, optional
@@ -116,8 +117,8 @@ class PoissonNMF(FactorModel):
 
     References
     ----------
-    D. D. Lee, H. S. Seung, Nature 401 (1999). C.-J. Hsieh, I. S. Dhillon, KDD 2011. L. T. K. Hien, N. Gillis, J. Sci. Comput. 87
-    (2021).
+    D. D. Lee, H. S. Seung, Nature 401 (1999). C.-J. Hsieh, I. S. Dhillon, KDD 2011. L. T. K. Hien, N. Gillis, J. Sci.
+    Comput. 87 (2021).
 
     Examples
     --------
@@ -187,6 +188,10 @@ class PoissonNMF(FactorModel):
 
     def _recover(self, moments: None, part: Part, whole: Any) -> tuple[Table, np.ndarray]:
         """The counts, and components to start from."""
+        table = self._table(part)
+        return table, start(table, self.n_components, self._seed)
+
+    def _table(self, part: Part) -> Table:
         parts = []
         for block in part.rows:
             parts.append(sparse.csr_array(block[0], dtype=np.float64))
@@ -194,16 +199,14 @@ class PoissonNMF(FactorModel):
         counts = sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
         if not counts.sum():
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
-        table = Table.of(counts)
-        return table, start(table, self.n_components, self._seed)
+        return Table.of(counts)
 
     def _refine(self, found: tuple[Table, np.ndarray], moments: None, part: Part, whole: Any) -> _Found:
         """Sweeps over both factors in turn."""
         return self._descended(*found, self.tol * (1 if part.is_whole else _OF_PARTS))
 
     def _restart(self, model: _Found, moments: None, part: Part) -> _Found:
-        table, _ = self._recover(None, part, None)
-        return self._descended(table, model.components.T, self.tol * _OF_PARTS)
+        return self._descended(self._table(part), model.components.T, self.tol * _OF_PARTS)
 
     def _descended(self, table: Table, columns: np.ndarray, tol: float) -> _Found:
         found = factored(table, columns, self.max_iter, tol, self.n_jobs)
@@ -252,7 +255,7 @@ class PoissonNMF(FactorModel):
         lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
         lines += [
             Check(
-                "features and rows of one alone", "least of a pair", 
+                "features and rows of one alone", "least of a pair",
                 float(telling_apart(_relative(found.components.T).T, _relative(weights))),
                 at_least(_TELLING), "Of one component without the other. Where there are none, other factors give the same "
                 "rows.", "section 2.5", "caution",
@@ -269,9 +272,9 @@ class PoissonNMF(FactorModel):
         return lines, parts
 
     def _held_out(self, fitted: Fitted) -> list[Check]:
-        """Whether a half's components predict half of the columns of other rows from the others better than its mean row does."""
+        """Whether a half's components predict half of the columns of other rows from the others better than a mean row."""
         halves = fitted.compared[:1]
-        found = fitted.made(halves[0]) if halves else fitted.model
+        found: Any = fitted.made(halves[0]) if halves else fitted.model
         others = tuple(g for g in fitted.dealt.all if g not in halves[0]) if halves else fitted.dealt.all
         rows = sparse.csr_array(Part(others, fitted.dealt, fitted.rows).rows.some_rows(_SAMPLE)[0])
         halved = np.random.default_rng([self._seed, 102]).permutation(rows.shape[1]) % 2 == 0

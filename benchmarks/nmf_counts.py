@@ -5,10 +5,10 @@
 20 Newsgroups (training documents, words as in ``_topics``) with 20 components where the folder of data (``LATENTIA_DATA``)
 has it, and planted documents: 2,000 of 100 words of 2,000, sums of 10 components, seeds 11 to 13. Constants were chosen on
 20 Newsgroups, none on the planted ones. *divergence*: Kullback-Leibler divergence of the rows from the fit. Peers are
-scikit-learn's ``NMF(beta_loss="kullback-leibler", solver="mu")`` as it comes (``tol=1e-4``), and with ``tol=1e-5`` and up
-to 1,000 iterations. `PoissonNMF` is fitted without and with its evidence. CPU seconds on one thread, compiled before. On
-planted rows *error* is the mean distance of components to the true ones, of unit length, and *expected* what the evidence
-says.
+scikit-learn's ``NMF(beta_loss="kullback-leibler", solver="mu")`` as it comes (``tol=1e-4``), and, on planted rows, with
+``tol=1e-5`` and up to 1,000 iterations. `PoissonNMF` is fitted without and with its evidence. CPU seconds on one thread,
+compiled before. On planted rows *error* is the mean distance of components to the true ones, of unit length, and *expected*
+what the evidence says.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ def planted(
 def rows_of(name: str, X: sparse.csr_matrix, r: int, truth: np.ndarray | None) -> list[dict[str, Any]]:
     rows = []
     for method, options in PEERS.items():
+        if truth is None and options:
+            continue  # minutes
         run = timed(lambda options=options: NMF(r, beta_loss="kullback-leibler", solver="mu", **options).fit(X))
         rows.append({"data": name, "method": method, "iterations": run.value.n_iter_} | _numbers(run, truth))
     for method, n_splits in (("PoissonNMF", 0), ("PoissonNMF, with evidence", 3)):

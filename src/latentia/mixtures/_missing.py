@@ -3,7 +3,7 @@
 Given the component, a row's missing cells are normal given the others, with mean mu_m + C_mo C_oo^-1 (x_o - mu_o) and
 covariance C_mm - C_mo C_oo^-1 C_om. EM takes expectations of sums over both. Cells must be missing at random: what is missing
 may hang on what is there, not on itself. What needs whole rows, moments, starts and the shape of components, sees rows whose
-missing cells are drawn in this way from a mixture that was fitted on those that are there, so that they scatter as whole rows do.
+missing cells are drawn in this way from a mixture that was fitted on those that are there: they scatter as whole rows do.
 
 Source: Z. Ghahramani, M. I. Jordan, Supervised learning from incomplete data via an EM approach, NIPS 1993.
 """

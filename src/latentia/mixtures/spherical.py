@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -234,17 +235,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         _check_count(self, blocks.n_rows)
         self._gaps = None if isinstance(X, Blocks) else gaps_of(blocks)
         if self._gaps is not None:
-            blocks = whole_rows(blocks, self._gaps, self.n_components - 1, self._on_cells, self._seed)
+            blocks = whole_rows(blocks, self._gaps, self.n_components - 1, partial(_on_cells, self), self._seed)
         self._fit_stages(blocks)
         del self._gaps
         return self
-
-    def _on_cells(self, completed: Blocks) -> Mixture:
-        """The mixture by EM on the cells that are there, from a start on completed rows."""
-        dealt = self._dealt(completed)
-        moments, part = self._moments(completed, dealt), Part(dealt.all, dealt, completed)
-        mixture: Mixture = self._settled(self._recover(moments, part, None).start, moments, part).parameters
-        return mixture
 
     def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> FramedSums:
         if not self._round:
@@ -517,3 +511,11 @@ def _against_one_fewer(fitted: Fitted) -> list[Check]:
             f"Two components stand for one: ask for {k - 1} components, or fewer.", k - 1,
         )
     ]  # fmt: skip
+
+
+def _on_cells(method: SphericalGaussianMixture, completed: Blocks) -> Mixture:
+    """The mixture by EM on the cells that are there, from a start on completed rows."""
+    dealt = method._dealt(completed)
+    moments, part = method._moments(completed, dealt), Part(dealt.all, dealt, completed)
+    mixture: Mixture = method._settled(method._recover(moments, part, None).start, moments, part).parameters
+    return mixture

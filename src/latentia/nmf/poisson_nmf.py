@@ -252,6 +252,12 @@ class PoissonNMF(FactorModel):
         free, misfit = freedom(found.components, weights), _misfit(rows, weights, found.components, self._seed)
         for shared in (free, misfit.bias(apart)):
             parts = parts.widened(shared, self._farthest)
+        return self._lines(fitted, parts, limit, weights, free, misfit), parts
+
+    def _lines(
+        self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, free: np.ndarray, misfit: Misfit
+    ) -> list[Check]:
+        found: _Found = fitted.model
         lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
         lines += [
             Check(
@@ -269,7 +275,7 @@ class PoissonNMF(FactorModel):
                 "section 2.2",
             ),
         ]  # fmt: skip
-        return lines, parts
+        return lines
 
     def _held_out(self, fitted: Fitted) -> list[Check]:
         """Whether a half's components predict half of the columns of other rows from the others better than a mean row."""

@@ -35,7 +35,7 @@ from latentia.matrices import ProbabilityMatrix
 from latentia.metrics import atom_distances
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.nmf import ApproximateNMF, SeparableNMF
+from latentia.nmf import ApproximateNMF, PoissonNMF, SeparableNMF
 from latentia.nmf._evidence import component_distances
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
@@ -433,6 +433,7 @@ CASES = [
         truth=lambda model: mean_distance(model.means_, clusters().means, "euclidean"),
         uses=("predict", "predict_proba", "score", "score_samples"),
         refined={"refine": "auto"},
+        missing=True,
     ),
     Case(
         TensorICA(4),
@@ -465,12 +466,21 @@ CASES = [
         ),
         uses=("transform", "score"),
         refined={"refine": 3},
+        missing=True,
     ),
     Case(
         ApproximateNMF(3, n_init=2, n_splits=1),
         data=lambda: {"X": factors()[0]},
         other=lambda: {"X": factors()[0][:100, :20]},
         hopeless=lambda: {"X": random().random((300, 12))},
+        truth=lambda model: float(component_distances(model.components_, factors()[1], "cone").mean()),
+        uses=("transform", "score"),
+    ),
+    Case(
+        PoissonNMF(3),
+        data=lambda: {"X": sparse.csr_array(factors()[0])},
+        other=lambda: {"X": factors()[0][:100, :20]},
+        hopeless=lambda: {"X": random().poisson(2.0, (300, 12))},
         truth=lambda model: float(component_distances(model.components_, factors()[1], "cone").mean()),
         uses=("transform", "score"),
     ),

@@ -29,7 +29,7 @@ from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.nmf import ApproximateNMF, SeparableNMF
+from latentia.nmf import ApproximateNMF, PoissonNMF, SeparableNMF
 from latentia.noisyor import NoisyOr
 from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.topics import AnchorTopics, EmbeddingTopics, SingleTopicModel, SpectralLDA
@@ -176,6 +176,7 @@ def worlds():
         World(SeparableNMF(3), {"X": mixtures}, ("transform", "score")),
         World(SeparableNMF(3, mixing="cone", refine=2), {"X": mixtures}, ("transform", "score")),
         World(ApproximateNMF(2, n_init=2), {"X": np.abs(mixtures[:60])}, ("transform", "score")),
+        World(PoissonNMF(2), {"X": np.rint(20 * np.abs(mixtures[:60]))}, ("transform", "score")),
         World(ContrastiveIsing([[0, 1], [1, 2], [2, 3]]), both["pca"], ()),
     ]
 

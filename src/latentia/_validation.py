@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from ._entries import LARGEST, is_missing
+from ._entries import LARGEST, is_missing, missing_entries
 from .exceptions import LatentiaError
 from .passes import Block, Blocks, MappedBlocks
 from .passes.tables import as_table, unmasked
@@ -417,3 +417,23 @@ def finite_blocks(
         return block
 
     return MappedBlocks(blocks, checked, blocks.shapes, blocks.names)
+
+
+def gaps_of(blocks: Blocks) -> np.ndarray | None:
+    """Which cells of all rows are missing, shape (n, D); None where none are. A row or column of nothing else is an error."""
+    if not any(missing_entries(block[0]) is not None for block in blocks):
+        return None
+    found = [(block.rows, np.isnan(np.asarray(block[0], dtype=np.float64))) for block in blocks]
+    gaps = np.vstack([one for _, one in found])
+    check_gaps(gaps, np.concatenate([rows for rows, _ in found]))
+    empty = gaps.all(axis=0)
+    if empty.any():
+        raise LatentiaError(f"Column {int(np.argmax(empty))} has no cell that is there, all are NaN: drop it.")
+    return gaps
+
+
+def check_gaps(gaps: np.ndarray, rows: np.ndarray) -> None:
+    """Raise for a row of which all cells are missing."""
+    empty = gaps.all(axis=1)
+    if empty.any():
+        raise LatentiaError(f"Row {rows[int(np.argmax(empty))]} has no cell that is there, all are NaN: drop it.")

@@ -104,7 +104,7 @@ FAMILIES = (
     Family(
         "nmf", "nmf",
         "Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report.",
-        ("SeparableNMF", "ApproximateNMF"), "nmf", "weights.csv", plain=("ApproximateNMF",),
+        ("SeparableNMF", "ApproximateNMF", "PoissonNMF"), "nmf", "weights.csv", plain=("ApproximateNMF", "PoissonNMF"),
     ),
     Family(
         "contrastive", "contrast",

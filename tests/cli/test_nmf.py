@@ -10,7 +10,7 @@ from scipy import sparse
 import latentia
 from latentia.datasets import planted, read_image
 from latentia.datasets.images import write_image
-from latentia.exceptions import EvidenceWarning
+from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.nmf import ApproximateNMF, SeparableNMF
 from latentia.nmf._anchors import METHODS
 from latentia.report.nmf import METHODS as EXPLAINED
@@ -361,3 +361,21 @@ def test_exact_tables_that_cannot_be(refused, tmp_path):
     assert "--budget: x.csv: is for --exact" in refused("nmf", source, "-r", 1, "--budget", 3)
     np.save(tmp_path / "x.npy", np.ones((2, 2)))
     assert "hold rounded numbers; give a table" in refused("nmf", tmp_path / "x.npy", "-r", 1, "--exact")
+
+
+def test_counts(tmp_path, capsys):
+    from latentia.cli.commands import app
+
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(rng.gamma(0.3, 40, (200, 3)) @ rng.dirichlet(np.full(20, 0.2), 3))
+    path, out = _write(tmp_path / "counts.csv", counts, _names(20)), tmp_path / "o"
+    app(["nmf", str(path), "-r", "3", "--counts", "--no-cache", "--out", str(out), "--quiet"], standalone_mode=False)
+    assert {one.name for one in out.iterdir() if one.name[0] != "."} == set(FILES) - {"anchors.csv"}
+    model = latentia.load(out / "model.npz")
+    weights = np.loadtxt(out / "weights.csv", delimiter=",", skiprows=1, usecols=(2, 3, 4))
+    np.testing.assert_allclose(weights, model.transform(counts), rtol=1e-4, atol=1e-4)
+    options = ["apply", str(out), str(path), "--no-cache", "--out", str(tmp_path / "a"), "--quiet"]
+    app(options, standalone_mode=False)
+    assert (tmp_path / "a" / "weights.csv").read_text() == (out / "weights.csv").read_text()
+    with pytest.raises(LatentiaError, match="--counts chooses no rows"):
+        app(["nmf", str(path), "--counts", "--eps", "1", "--out", str(tmp_path / "b")], standalone_mode=False)

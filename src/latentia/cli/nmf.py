@@ -17,10 +17,11 @@ from ..datasets.arrays import is_array, read_array
 from ..datasets.images import Pictures, check_pixels, image_words, is_image, pixel_names, read_pictures, write_image
 from ..evidence.sizes import CANDIDATES, all_sizes, until_enough
 from ..exceptions import LatentiaError
-from ..nmf import SeparableNMF
+from ..nmf import PoissonNMF, SeparableNMF
 from ..report.dictionary import row_errors
-from ..report.nmf import METHODS, contributions, map_of, picture_of_component, rows_of, summarize_nmf
+from ..report.nmf import METHODS, contributions, map_of, picture_of_component, rows_of, summarize_counts, summarize_nmf
 from ..report.parts import count
+from ..summaries import Summary
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
 from ._shared import (
@@ -141,6 +142,13 @@ def nmf(
             callback=steps_of,
         ),
     ] = "0",
+    counts: Annotated[
+        bool,
+        typer.Option(
+            "--counts",
+            help="Numbers are counts: of which components are rows sums, by the Kullback-Leibler divergence?",
+        ),
+    ] = False,
     image: Annotated[
         str | None, typer.Option(help="WIDTHxHEIGHT of the image whose pixels the rows are, row by row: draws maps.")
     ] = None,
@@ -181,6 +189,10 @@ def nmf(
     check_choice("--mixing", mixing, ("auto", "simplex", "cone"))
     if eps is not None and not (eps > 0 and np.isfinite(eps)):
         raise LatentiaError(f"--eps {eps}: a number above 0 is needed.")
+    if counts:
+        chosen = {"method": method, "mixing": mixing, "refine": refine}
+        other = {name: value for name, value in chosen.items() if str(value) not in ("auto", "0")}
+        refuse_options(source, "--counts chooses no rows", eps=eps, image=image, shape=shape, **other)
     asked = _shape("--image", image), _shape("--shape", shape)
     if image is not None and shape is not None:
         raise LatentiaError("--image and --shape: rows are pixels of one image or pictures themselves; give one.")
@@ -198,8 +210,9 @@ def nmf(
     else:
         refuse_options(source, "only .npz files have arrays with names", array=array)
         data = _table(source, columns, ignore, names, *asked, how, run.console)
-    options = {"method": method, "mixing": mixing, "eps": eps, "pooled": pooled, "refine": refine, "n_splits": splits}
-    return _learned(results, data, sizes, options | run.parameters, run.console)
+    options = {"method": method, "mixing": mixing, "eps": eps, "pooled": pooled, "refine": refine}
+    options = ({} if counts else options) | {"n_splits": splits} | run.parameters
+    return _learned(results, data, sizes, PoissonNMF if counts else SeparableNMF, options, run.console)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -271,7 +284,7 @@ def _labels(found: Pictures) -> Labels:
 
 
 def _learned(
-    results: Results, data: _Data, sizes: list[Any], options: dict[str, Any], console: Console
+    results: Results, data: _Data, sizes: list[Any], method: type[Any], options: dict[str, Any], console: Console
 ) -> dict[str, Any]:
     """The model of one of these sizes, or of as many as it takes where there are none, and its summary."""
     walk = all_sizes if sizes else until_enough
@@ -281,16 +294,22 @@ def _learned(
     sizes = possible_sizes(sizes, min(n, d), carried, "components", console)
     weights = functools.cache(lambda model: np.asarray(model.transform(data.rows)))
 
-    def fit(size: Any, rows: Any = data.rows, **more: Any) -> SeparableNMF:
-        return SeparableNMF(size, **options | more).fit(rows)
+    said = {"title": f"Components of {data.source}", "source": data.described}
+
+    def fit(size: Any, rows: Any = data.rows, **more: Any) -> Any:
+        return method(size, **options | more).fit(rows)
+
+    def summarize(model: Any, comparison: Any) -> Summary:
+        labels = labels_of(data.labels)
+        if method is PoissonNMF:
+            return summarize_counts(model, weights(model), data.columns, labels, comparison=comparison, **said)
+        return summarize_nmf(
+            model, data.rows, columns=data.columns, rows=data.called, weights=weights(model), image=data.image,
+            picture_shape=data.picture, row_labels=labels, comparison=comparison, **said,
+        )  # fmt: skip
 
     return learn(
-        results, data.source, sizes, fit,
-        lambda model, comparison: summarize_nmf(
-            model, data.rows, columns=data.columns, rows=data.called, weights=weights(model), image=data.image,
-            picture_shape=data.picture, row_labels=labels_of(data.labels), title=f"Components of {data.source}",
-            source=data.described, comparison=comparison,
-        ),
+        results, data.source, sizes, fit, summarize,
         reading=data.reading, compare=lambda: _comparison(fit, data, walk),
         more=lambda folder, model: _write_images(folder, model, data, weights(model)),
     )  # fmt: skip

@@ -39,13 +39,16 @@ def needed(model: Any, codes: sparse.csr_array) -> np.ndarray:
 
 
 def row_errors(model: Any, X: Any, codes: sparse.csr_array) -> np.ndarray:
-    """Squared distance of each row from what its code says, relative to its square, shape (n_rows,); 0 for a row of zeros."""
+    """Squared distance of each row from what its code says, relative to its square, shape (n_rows,); 0 for a row of zeros.
+
+    Cells that are NaN are left out of both.
+    """
     found, start = [], 0
     for rows in _batches(X):
         rows = (rows.toarray() if sparse.issparse(rows) else np.asarray(rows)).astype(np.float64)
         said = codes[start : start + len(rows)] @ model.components_
-        square = (rows**2).sum(axis=1)
-        found.append(((rows - said) ** 2).sum(axis=1) / np.where(square > 0, square, 1.0))
+        square = np.nansum(rows**2, axis=1)
+        found.append(np.nansum((rows - said) ** 2, axis=1) / np.where(square > 0, square, 1.0))
         start += len(rows)
     return np.concatenate(found)
 

@@ -1,5 +1,6 @@
 """Spectral algebra through operators that are never densified."""
 
+from .completion import completed
 from .directions import leading_direction, unit_rows
 from .krylov import (
     block_krylov_eigh,
@@ -20,6 +21,7 @@ __all__ = [
     "block_krylov_eigh",
     "block_krylov_svd",
     "cholesky_qr",
+    "completed",
     "converged_eigenspace",
     "leading_direction",
     "leading_eigenspace",

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from .._additive import Additive
 from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
 from .._stages import Fitted, Part
-from .._validation import table_blocks, weighted
+from .._validation import gaps_of, table_blocks, weighted
 from ..evidence import Check, PartErrors, above, doubted, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
@@ -40,6 +41,7 @@ from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, one_along_means, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
+from ._missing import ObservedRows, log_density, share_missing, whole_rows
 from ._moments import Moments, Recovered, recover
 from ._rows import GaussianRows, Mixture, n_parameters, n_told
 from ._spherical_update import SphericalMixtureUpdate
@@ -149,6 +151,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     6. Nor are ``method="auto"``, which also fits what has no moments of full rank, and covariances other than balls. The
        evidence then lacks the lines on moments.
     7. Nor are covariances that are shrunk: see `latentia.mixtures._shrunk`.
+    8. Nor are missing cells. EM takes expectations over them. Moments, starts and checks of shape see rows whose missing cells
+       are drawn given the others, from a mixture fitted by EM. What is missing may hang on what is there, not on itself.
 
     References
     ----------
@@ -174,6 +178,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     means_: Annotated[np.ndarray, of.numbers("K V")]
     variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
     prior_strength_: Annotated[float, of.number(0.0)]
+    _gaps: np.ndarray | None = None  # within a fit, the cells that are missing
     _covariances: Annotated[np.ndarray, of.optional(of.numbers("..."))]
 
     def __init__(
@@ -210,6 +215,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            NaN is a cell that is missing, in tables that are neither sparse nor Blocks; every row and column must have one that
+            is there.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
             How often each row is there.
@@ -221,12 +228,17 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN or infinite entries, or fewer rows than
+            If a parameter is out of its range, if X has infinite entries, a row or column without a cell, or fewer rows than
             components.
         """
-        blocks = weighted(self._read(X), sample_weight)
+        blocks = weighted(table_blocks(self, X, reset=True, missing=not self.keep_moments), sample_weight)
         _check_count(self, blocks.n_rows)
-        return self._fit_stages(blocks)
+        self._gaps = None if isinstance(X, Blocks) else gaps_of(blocks)
+        if self._gaps is not None:
+            blocks = whole_rows(blocks, self._gaps, self.n_components - 1, partial(_on_cells, self), self._seed)
+        self._fit_stages(blocks)
+        del self._gaps
+        return self
 
     def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> FramedSums:
         if not self._round:
@@ -277,6 +289,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         parts = fitted.errors(self.n_splits).widened(measured.bias)
         self._keep_confusions(fitted, 0 if fitted.rows is None else self.n_splits)
         checks = checks_of(refined, measured, parts)
+        if self._gaps is not None:
+            checks.append(share_missing(self._gaps))
         if fitted.rows is not None:
             checks += _of_rows(refined.parameters, fitted.rows, self.covariance_type) + _against_one_fewer(fitted)
         return checks, parts
@@ -316,10 +330,14 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         if not self.refine:
             return Refined(start.sorted(), Refinement.none())
         enough = _SETTLED if part.is_whole else _NEARLY
-        if start.covariances is not None:
-            center = moments.columns.mean
+        if start.covariances is not None or self._gaps is not None:
+            center, least = moments.columns.mean, moments.least_variance
             start = start.moved(-center)
-            shaped = GaussianRows.of(part.rows, center, self.covariance_type, shrink=self.shrink)
+            shaped = (
+                GaussianRows.of(part.rows, center, self.covariance_type, shrink=self.shrink)
+                if self._gaps is None
+                else ObservedRows.of_part(part.rows, self._gaps, center, self.covariance_type, least, self.shrink)
+            )
             mixture, refinement = shaped.settled(start, self.refine, enough)
             return Refined(mixture.moved(center).sorted(), refinement)
         update = SphericalMixtureUpdate(*start[:3], floor=_FLOOR, least=moments.least_variance)
@@ -387,14 +405,14 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Log-density of each row together with each component, (n, K), block by block."""
-        blocks = table_blocks(self, X, reset=False)
+        blocks = table_blocks(self, X, reset=False, missing=True)
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
         mixture = self._mixture
-        return (mixture.log_density(block[0]) + log_weights for block in blocks)
+        return (log_density(mixture, block[0], block.rows) + log_weights for block in blocks)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
 
     def _check_fitted(self) -> None:
@@ -493,3 +511,11 @@ def _against_one_fewer(fitted: Fitted) -> list[Check]:
             f"Two components stand for one: ask for {k - 1} components, or fewer.", k - 1,
         )
     ]  # fmt: skip
+
+
+def _on_cells(method: SphericalGaussianMixture, completed: Blocks) -> Mixture:
+    """The mixture by EM on the cells that are there, from a start on completed rows."""
+    dealt = method._dealt(completed)
+    moments, part = method._moments(completed, dealt), Part(dealt.all, dealt, completed)
+    mixture: Mixture = method._settled(method._recover(moments, part, None).start, moments, part).parameters
+    return mixture

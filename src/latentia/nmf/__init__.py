@@ -1,4 +1,4 @@
-"""Nonnegative matrix factorization with certificates: separable, exact and approximate."""
+"""Nonnegative matrix factorization with certificates: separable, exact and approximate; of counts."""
 
 from .approximate_nmf import ApproximateNMF
 from .exact import (
@@ -14,12 +14,14 @@ from .exact import (
     restricted_cover_bound,
 )
 from .partitions import hyperplane_partitions
+from .poisson_nmf import PoissonNMF
 from .separable_nmf import SeparableNMF
 
 __all__ = [
     "ApproximateNMF",
     "Factorization",
     "Impossible",
+    "PoissonNMF",
     "RankBounds",
     "SeparableNMF",
     "Undecided",

@@ -376,3 +376,14 @@ def _notes(
 def _summing_to_one(rows: np.ndarray) -> np.ndarray:
     sums = np.abs(rows).sum(axis=1, keepdims=True)
     return np.asarray(rows / np.where(sums > 0, sums, 1.0))
+
+
+def share_missing(share: float) -> list[Check]:
+    """How many cells are missing, where some are."""
+    if not share:
+        return []
+    meaning = (
+        "They were completed to a table of low rank; what is missing must not depend on its value. Expected errors take them "
+        "as if they had been there."
+    )
+    return [Check("missing cells", "share", share, None, meaning, "the model")]

@@ -84,10 +84,11 @@ def beyond_span(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def largest_left(rows: np.ndarray, weights: np.ndarray, seed: int) -> tuple[float, float]:
     """Squared length of the largest direction that weights leave of rows, and of the same with random signs."""
-    return _largest(left_by(rows, weights), seed)
+    return largest_direction(left_by(rows, weights), seed)
 
 
-def _largest(residual: np.ndarray, seed: int) -> tuple[float, float]:
+def largest_direction(residual: np.ndarray, seed: int) -> tuple[float, float]:
+    """Squared length of the largest direction of residuals, and of the same with random signs."""
     residual = residual.T if residual.shape[0] < residual.shape[1] else residual
     signs = np.random.default_rng([seed, 101]).choice([-1.0, 1.0], residual.shape)
     left, noise = (float(np.linalg.eigvalsh(one.T @ one)[-1]) for one in (residual, residual * signs))
@@ -102,7 +103,7 @@ def followed(
     Over the length of components: what a row has of the largest direction that they leave. Some rows have all features, and
     ``points`` are their coordinates.
     """
-    left, noise = _largest(beyond_span(rows, row_weights(points, found, mixing)), seed)
+    left, noise = largest_direction(beyond_span(rows, row_weights(points, found, mixing)), seed)
     size = float(np.sqrt(max(left - noise, 0.0) / len(rows))) / length_of(vertices)
     explains = left > _DIRECTION * noise and _apart(vertices, found, mixing).mean() < _FARTHER * size
     return size if explains else None
@@ -249,7 +250,7 @@ class Bend:
             return np.asarray(left - (left @ of_features) @ of_features.T)
 
         residual, best, found = beyond(rows), 0.0, cls(None, np.zeros(len(components)))
-        left, noise = _largest(residual, 0)
+        left, noise = largest_direction(residual, 0)
         structure = max(left - noise, _VANISHED * left, np.finfo(float).tiny)
         for entries, added in _curved(weights, components / mean):
             bent = beyond(mean * entries)

@@ -22,14 +22,15 @@ from .. import _fields as of
 from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part
-from .._validation import table_blocks
+from .._validation import gaps_of, table_blocks
 from ..evidence import Check, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refinement, over
+from ..linalg import completed
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
 from ._descent import Descent, FactorSums, FactorUpdate, refined, row_weights
-from ._evidence import Measured, Redrawn, component_distances, evidence_checks
+from ._evidence import Measured, Redrawn, component_distances, evidence_checks, share_missing
 from ._misfit import ROWS, followed
 from ._model import FactorModel, dense
 from ._points import Points, Table, table_of
@@ -160,6 +161,7 @@ class SeparableNMF(FactorModel):
     3. Theorem 2.48's constant is mended: the neighbourhood is 10 eps / alpha + 2 eps; and Definition 3.23 asks for a distance
        of more than 2 eps.
     4. Entries may be negative, with a warning: what is asked of the weights does not need positive rows.
+    5. Cells may be missing, at random: the rows are then completed to a table of rank r, and fitted as whole ones.
 
     References
     ----------
@@ -182,6 +184,7 @@ class SeparableNMF(FactorModel):
         "eps": OrNone(Number(0)),
         "pooled": Flag(),
     }
+    _may_miss = True
     anchors_: Annotated[np.ndarray, of.places("K")]
     method_: str
     mixing_kind_: Mixing
@@ -223,6 +226,8 @@ class SeparableNMF(FactorModel):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
+            NaN is a cell that is missing, in tables that are neither sparse nor Blocks; every row and column must have one that
+            is there.
         y : ignored
 
         Returns
@@ -232,9 +237,20 @@ class SeparableNMF(FactorModel):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, or if X has NaN or infinite entries.
+            If a parameter is out of its range, or if X has infinite entries, or a row or column without a cell.
         """
-        return self._fit_stages(table_blocks(self, X, reset=True))
+        rows = table_blocks(self, X, reset=True, missing=True)
+        gaps = None if isinstance(X, Blocks) else gaps_of(rows)
+        self._missing = 0.0 if gaps is None else float(gaps.mean())
+        self._fit_stages(rows if gaps is None else self._completed(rows, gaps))
+        del self._missing
+        return self
+
+    def _completed(self, rows: Blocks, gaps: np.ndarray) -> Blocks:
+        """The rows, completed to a table of as low a rank as there are components; nonnegative if the others are."""
+        table = np.vstack([np.asarray(block[0], dtype=np.float64) for block in rows])
+        found = completed(table, gaps, self.n_components)
+        return Blocks.from_array(np.maximum(found, min(float(np.nanmin(table)), 0.0)), names=rows.names)
 
     def _dealt(self, rows: Blocks) -> RowGroups:
         return RowGroups(1, self._seed)  # parts are not of the rows: their noise is drawn again
@@ -298,7 +314,8 @@ class SeparableNMF(FactorModel):
         others = {one: means(points.points, own) for one, own in selection.others.items()}
         some = table.scaled(points, ROWS), points.some(ROWS).points
         way = component_distances(measured.vertices, vertices, points.mixing)
-        return evidence_checks(measured, redrawn, rows, some, way, model.components, others, self._seed)
+        checks, parts = evidence_checks(measured, redrawn, rows, some, way, model.components, others, self._seed)
+        return checks + share_missing(self._missing), parts
 
     def _signs(self, table: Table) -> bool:
         """Whether all entries are nonnegative; a warning where some are not."""

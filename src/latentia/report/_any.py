@@ -18,7 +18,7 @@ from ..contrastive import (
     RichComponents,
 )  # fmt: skip
 from ..evidence import Evidence
-from ..nmf import ApproximateNMF
+from ..nmf import ApproximateNMF, PoissonNMF
 from ..summaries import Column, Figure, Summary, Table, graded
 from .figures import heat_map, shortened
 from .page import written
@@ -104,7 +104,8 @@ def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]
         return None, ["s1: what U has and V has not", "s2: what both share", "s3: what V has and U has not"]
     if isinstance(model, ContrastiveGaussianMixture):
         return model.means_, []
-    return (model.components_, []) if isinstance(model, ApproximateNMF | BackgroundPCA | ContrastivePCA) else (None, [])
+    with_rows = ApproximateNMF | PoissonNMF | BackgroundPCA | ContrastivePCA
+    return (model.components_, []) if isinstance(model, with_rows) else (None, [])
 
 
 def _table(

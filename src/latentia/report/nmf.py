@@ -10,6 +10,7 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..summaries import Column, Figure, Section, Summary, Table, block, graded, histogram
+from ._any import summarize_any
 from ._missing import without_data
 from .dictionary import row_errors
 from .figures import PALETTE, lines, outline, overlaid, picture, thinned
@@ -155,6 +156,40 @@ def summarize_nmf(
 
 
 write_nmf_report = written(summarize_nmf)
+
+
+def summarize_counts(
+    model: Any, weights: np.ndarray, columns: Sequence[str], row_labels: Sequence[Column] = (), **options: Any
+) -> Summary:
+    """Say what components of counts were found, with files of these and of their weights in every row.
+
+    Parameters
+    ----------
+    model : PoissonNMF
+        A fitted model.
+    weights : ndarray of shape (n_rows, r)
+        What ``model.transform`` gives.
+    columns : sequence of str of length d
+        Names of the columns.
+    row_labels : sequence of Column
+        What tells the rows apart, their numbers first.
+    **options
+        ``title``, ``source`` and ``comparison``, as of `summarize_nmf`.
+
+    Returns
+    -------
+    Summary
+    """
+    summary, size = summarize_any(model, columns=columns, note="", **options), len(model.components_)
+    found = (
+        Column("component", range(size)),
+        Column("share", model.weights_, ".6f"),
+        *graded(summary.evidence, size),
+        *block(columns, model.components_),
+    )
+    return replace(
+        summary, parts=(*summary.parts, Table("factors", found, file="components.csv"), rows_of(weights, row_labels))
+    )
 
 
 def _checked(model: Any, X: Any, columns: Any, rows: Any, image: Any, picture_shape: Any) -> list[str]:

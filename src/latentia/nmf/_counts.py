@@ -1,0 +1,272 @@
+"""Descent of the Kullback-Leibler divergence of counts from products of nonnegative factors, on stored counts alone.
+
+With p = A W, the divergence D = sum x log(x / p) - x + p is convex in one entry w of a factor: D' = s - a(w) with a(w) =
+sum x h / p, h what multiplies w, and s the sum of all h. As 1 / a is concave in w, Newton's step for 1 / a = 1 / s,
+
+    w + (a / b) (a / s - 1),    b = sum x h^2 / p^2,
+
+never goes too far where w has to grow. Where it has to shrink, and the step would end below zero, w is zero if a(0) <= s, where
+zero is the minimum; otherwise the multiplicative update w a / s is made, which never goes too far. Zero counts only enter s.
+
+A sweep takes each entry of a row of a factor once. Rows do not depend on each other.
+
+Source: C.-J. Hsieh, I. S. Dhillon, Fast coordinate descent methods with variable selection for nonnegative matrix
+factorization, KDD 2011; L. T. K. Hien, N. Gillis, Algorithms for nonnegative matrix factorization with the Kullback-Leibler
+divergence, J. Sci. Comput. 87 (2021). Both take Newton's step for a = s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+from scipy.special import gammaln, xlogy
+
+from .._threads import for_chunks
+from ..exceptions import LatentiaError
+from ..moments.counts import Counts, as_counts
+from ..simplex import farthest_vertices, simplex_least_squares
+from ._points import leading_triplets
+
+_ROWS = 64  # that a thread takes at a time
+_SOFT = 0.1  # share of a start in components; the others are the mean row, which leaves more to the counts
+_ALONE = 1e-12  # of p, below which nothing else explains a count
+_TINY = 1e-150
+_MOST_SWEEPS, _STILL = 200, 1e-6  # of a row alone, and the share of it that a sweep moves at its end
+_CALM = 3  # iterations in a row that gain nothing to speak of
+
+
+@dataclass(frozen=True)
+class Table:
+    """Counts by rows and by columns.
+
+    Attributes
+    ----------
+    rows, columns : Counts
+    shape : (int, int)
+    of_counts, log_factorials : float
+        Sums of x log x - x, and of log x!: what does not depend on p in the divergence, and in minus the log-likelihood.
+    """
+
+    rows: Counts
+    columns: Counts
+    shape: tuple[int, int]
+    of_counts: float
+    log_factorials: float
+
+    @classmethod
+    def of(cls, table: Any) -> Table:
+        """Of a csr_array."""
+        rows, columns = as_counts(table), as_counts(table.T.tocsr())
+        own = float((xlogy(rows.data, rows.data) - rows.data).sum())
+        return cls(rows, columns, table.shape, own, float(gammaln(rows.data + 1).sum()))
+
+    @property
+    def csr(self) -> sparse.csr_array:
+        """The counts as a matrix."""
+        return sparse.csr_array((self.rows.data, self.rows.indices, self.rows.indptr), shape=self.shape)
+
+
+@dataclass(frozen=True)
+class Factors:
+    """A W near a table.
+
+    Attributes
+    ----------
+    weights, columns : ndarrays of shape (n, r), (d, r)
+        A, and W transposed.
+    divergence : ndarray of shape (n_iterations,)
+        After each.
+    settled : bool
+    """
+
+    weights: np.ndarray
+    columns: np.ndarray
+    divergence: np.ndarray
+    settled: bool
+
+
+def factored(table: Table, columns: np.ndarray, most: int, tol: float, n_jobs: int | None = None) -> Factors:
+    """Sweeps over both factors in turn, until three in a row each gain less than ``tol`` of the divergence.
+
+    Parameters
+    ----------
+    table : Table
+    columns : ndarray of shape (d, r)
+        W to start from, transposed.
+    """
+    columns = np.array(columns, dtype=np.float64, order="C")
+    weights = _even(table.rows, columns)
+    divergence: list[float] = []
+    while len(divergence) < most and not _settled(divergence, tol):
+        swept(table.rows, columns, weights, 1, n_jobs)
+        logs = swept(table.columns, weights, columns, 1, n_jobs)
+        expected = float(weights.sum(axis=0) @ columns.sum(axis=0))
+        divergence.append(table.of_counts - float(logs.sum()) + expected)
+    return Factors(weights, columns, np.array(divergence), _settled(divergence, tol))
+
+
+def loadings(counts: Counts, components: np.ndarray, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of rows on components of shape (r, d), and sum x log p of each row; words that no component has are left out."""
+    columns = np.ascontiguousarray(components.T)
+    weights = _even(counts, columns)
+    return weights, swept(counts, columns, weights, _MOST_SWEEPS, n_jobs)
+
+
+def swept(counts: Counts, other: np.ndarray, own: np.ndarray, most: int, n_jobs: int | None = None) -> np.ndarray:
+    """Change one factor, shape (n, r), in place, the other one being (d, r); returns sum x log p of each row."""
+    n, sums, logs = len(own), other.sum(axis=0), np.zeros(len(own))
+    for_chunks(lambda a, b: _sweep(*counts, a, b, other, sums, own, most, _STILL, logs), n, _ROWS, n_jobs)
+    return logs
+
+
+def start(table: Table, r: int, seed: int) -> np.ndarray:
+    """Components to start from, shape (d, r): what the rows nearest to r rows far apart count, mixed with the mean row.
+
+    Distances are those of correspondence analysis, of rows over their sums with columns weighed by their inverse sums, in r
+    dimensions: near the mean row the divergence is half of their square. Vertices are looked for among rows of at least the
+    median sum, which have the least noise.
+    """
+    counts = table.csr
+    _n, _d = table.shape
+    in_rows, in_columns = counts.sum(axis=1), counts.sum(axis=0)
+    if r > min(np.count_nonzero(in_rows), np.count_nonzero(in_columns)):
+        raise LatentiaError(
+            f"a table of {np.count_nonzero(in_rows)} rows and {np.count_nonzero(in_columns)} features with counts supports at "
+            f"most {min(np.count_nonzero(in_rows), np.count_nonzero(in_columns))} components.",
+            parameter="n_components", value=r,
+        )  # fmt: skip
+    scales = [1 / np.sqrt(np.where(sums > 0, sums, 1.0)) for sums in (in_rows, in_columns)]
+    scaled = sparse.csr_array(sparse.diags_array(scales[0]) @ counts @ sparse.diags_array(scales[1]))
+    left, sizes, _ = leading_triplets(scaled, r, seed)
+    places = left * sizes * scales[0][:, None]
+    long = np.flatnonzero(in_rows >= np.median(in_rows[in_rows > 0]))
+    found = np.empty(0, dtype=np.int64)
+    for among in (long, np.flatnonzero(in_rows > 0)):
+        if len(found) < r:
+            found = among[farthest_vertices(places[among], r)[0]]
+    if len(found) < r:
+        raise LatentiaError(
+            f"the rows have rank {len(found)}, which supports at most {len(found)} components: they are a sum of no more.",
+            parameter="n_components", value=r,
+        )  # fmt: skip
+    components = np.asarray(counts.T @ simplex_least_squares(places, places[found]))
+    components /= np.maximum(components.sum(axis=0), _TINY)
+    return _SOFT * components + (1 - _SOFT) * (in_columns / in_columns.sum())[:, None]
+
+
+def divergence_of(counts: Counts, logs: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """D of each row, from its sum x log p and sum p, shape (n,)."""
+    return row_sums(counts, xlogy(counts.data, counts.data) - counts.data) - logs + expected
+
+
+def row_sums(counts: Counts, values: np.ndarray) -> np.ndarray:
+    """Sums of values of the stored counts by row, shape (n,)."""
+    sums = np.add.reduceat(np.append(values, 0.0), counts.indptr[:-1])
+    sums[np.diff(counts.indptr) == 0] = 0.0
+    return np.asarray(sums)
+
+
+def _even(counts: Counts, columns: np.ndarray) -> np.ndarray:
+    """Weights of rows that have the same of each component, shape (n, r)."""
+    return np.repeat(row_sums(counts, counts.data)[:, None], columns.shape[1], axis=1) / max(
+        float(columns.sum()), _TINY
+    )
+
+
+def _settled(divergence: list[float], tol: float) -> bool:
+    recent = np.array(divergence[-_CALM - 1 :])
+    return len(recent) > _CALM and bool((np.abs(np.diff(recent)) <= tol * np.abs(recent[1:])).all())
+
+
+# Sums may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long as no loop both
+# sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs.
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _slopes(x, inverse, h, n):  # pragma: no cover - compiled
+    """a and b."""
+    a, b = 0.0, 0.0
+    for e in range(n):
+        r = h[e] * inverse[e]
+        a += x[e] * r
+        b += x[e] * r * r
+    return a, b
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _slope_at_zero(x, p, h, w, n):  # pragma: no cover - compiled
+    """a(0); infinite where nothing else explains a count."""
+    a = 0.0
+    for e in range(n):
+        rest = p[e] - w * h[e]
+        a += x[e] * h[e] / rest if rest > _ALONE * p[e] else (np.inf if h[e] > 0.0 else 0.0)
+    return a
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _move(p, inverse, h, by, n):  # pragma: no cover - compiled
+    for e in range(n):
+        p[e] = max(p[e] + by * h[e], _TINY)
+        inverse[e] = 1.0 / p[e]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _next(w, a, b, s, x, p, h, n):  # pragma: no cover - compiled
+    """The entry after a step."""
+    if w == 0.0 and a <= s:
+        return 0.0
+    new = w + a / b * (a / s - 1.0) if b > 0.0 else 0.0
+    if new > 0.0:
+        return new
+    return 0.0 if _slope_at_zero(x, p, h, w, n) <= s else w * a / s
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _gathered(indices, data, first, last, other, h, x):  # pragma: no cover - compiled
+    """What multiplies the entries at the counts of a row, and these, without those that nothing explains; their number."""
+    n = 0
+    for e in range(first, last):
+        row, total = other[indices[e]], 0.0
+        for j in range(len(row)):
+            h[j, n] = row[j]
+            total += row[j]
+        if total > 0.0 and data[e] > 0.0:
+            x[n] = data[e]
+            n += 1
+    return n
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sweep(indptr, indices, data, first, last, other, sums, own, most, still, logs):  # pragma: no cover - compiled
+    """Sweeps of rows first to last of ``own``, at most so many, until one moves next to nothing."""
+    longest, r = 0, other.shape[1]
+    for i in range(first, last):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    h, x = np.empty((r, longest + 1)), np.empty(longest + 1)
+    p, inverse = np.empty(longest + 1), np.empty(longest + 1)
+    for i in range(first, last):
+        w = own[i]
+        n = _gathered(indices, data, indptr[i], indptr[i + 1], other, h, x)
+        p[:n] = 0.0
+        for j in range(r):
+            _move(p, inverse, h[j], w[j], n)
+        for _ in range(most):
+            moved, size = 0.0, 0.0
+            for j in range(r):
+                if sums[j] <= 0.0:
+                    continue
+                a, b = _slopes(x, inverse, h[j], n)
+                new = _next(w[j], a, b, sums[j], x, p, h[j], n)
+                if new != w[j]:
+                    moved += abs(new - w[j])
+                    _move(p, inverse, h[j], new - w[j], n)
+                    w[j] = new
+                size += new
+            if moved <= still * size:
+                break
+        total = 0.0
+        for e in range(n):
+            total += x[e] * np.log(p[e])
+        logs[i] = total

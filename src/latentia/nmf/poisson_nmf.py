@@ -1,0 +1,393 @@
+"""Nonnegative factors of counts: every row is a sum of components, and counts scatter about it as Poisson counts do.
+
+Model. x_ij ~ Poisson((A W)_ij) with A, W >= 0, and rows of W, the components, sum to one: A_ik is how many counts of row i are
+of component k. The most likely factors have the least Kullback-Leibler divergence
+
+    D(X, A W) = sum_ij x_ij log(x_ij / (A W)_ij) - x_ij + (A W)_ij,
+
+which is what scikit-learn's ``NMF(beta_loss="kullback-leibler", solver="mu")`` makes small; probabilistic latent semantic
+analysis has the same components. A and W take turns, each entry by a Newton step: see `latentia.nmf._counts`.
+
+Source: D. D. Lee, H. S. Seung, Learning the parts of objects by non-negative matrix factorization, Nature 401 (1999), for the
+model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+
+from .. import _fields as of
+from .._base import fitted, fitting
+from .._parameters import Integer, NComponents, Number, Seed
+from .._stages import Fitted, Part
+from .._validation import table_blocks, weighted
+from ..evidence import Check, Misfit, PartErrors, at_least, error_checks, trivial_checks
+from ..exceptions import LatentiaError
+from ..likelihood import Refinement
+from ..moments.counts import Counts, as_counts, check_counts
+from ..passes import Blocks, RowGroups
+from ._counts import Table, divergence_of, factored, loadings, row_sums, start
+from ._evidence import component_distances, structure_check, trusted_error
+from ._misfit import largest_direction
+from ._model import FactorModel
+from ._span import freedom, telling_apart
+
+__all__ = ["PoissonNMF"]
+
+_OF_PARTS = 10  # times the tolerance, for parts of the rows
+_TELLING = 2  # features, and rows, of one component without another
+_SAMPLE, _COLUMNS = 2000, 500  # rows that are looked at, and their most frequent columns
+_SMALL = 0.25  # of the mean, below which a row or a column has too few counts to be of one component
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Components that sum to one, the largest first, weights of the rows, and how the descent went."""
+
+    components: np.ndarray
+    weights: np.ndarray
+    shares: np.ndarray
+    divergence: np.ndarray
+    of_one: float
+    refinement: Refinement
+
+
+class PoissonNMF(FactorModel):
+    """Nonnegative factors of counts, by the Kullback-Leibler divergence.
+
+    Choose it for counts of words in documents, of genes in cells, of items in baskets: where an entry scatters as a count
+    does, and zeros are most of the table. It reads stored counts alone, needs no restarts, and says how far components can be
+    trusted. For proportions of topics with a prior see `latentia.topics.AnchorTopics`; where entries scatter evenly,
+    `ApproximateNMF`.
+
+    It can stand where scikit-learn's ``NMF(beta_loss="kullback-leibler", solver="mu")`` stands.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or several, default=5
+        Number of components r. Of a range or list of numbers, or "auto", the one is taken that the evidence recommends: see
+        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+    max_iter : int, default=200
+        Sweeps over both factors at most.
+    tol : float, default=3e-5
+        Share of the divergence, below which what a sweep gains is as good as nothing; three such sweeps in a row end the fit.
+    n_splits : int, default=3
+        With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit.
+        With 0 there are none.
+    random_state : int, default=0
+        Seed of the halves. The components do not depend on it.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool or int, default=False
+        Has no effect: for the interface of the other estimators.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, d)
+        Rows of W, which sum to one; the one with the most counts first.
+    weights_ : ndarray of shape (r,)
+        Share of all counts that are of each component.
+    reconstruction_err_ : float
+        sqrt(2 D(X, A W)), as scikit-learn has it.
+    relative_error_ : float
+        The same over that of the mean row, scaled to the counts of each row.
+    refinement_ : ndarray of shape (n_iter_,)
+        Log-likelihood of the counts after every sweep, in nats.
+    n_iter_ : int
+        Number of sweeps over both factors.
+    converged_ : bool
+        Whether the last sweeps gained less than ``tol``.
+    evidence_ : Evidence
+        Checks. Expected errors (``component_errors``) are distances of components to the true ones, all of unit length. They
+        include how far components can be moved along others with the same A W.
+    n_passes_ : int
+        Number of passes over the data, those for the expected errors not counted.
+
+    Notes
+    -----
+    All stored counts are held in memory, by rows and by columns. Zeros cost nothing.
+
+    The descent ends where no entry can be moved alone; other starts may end elsewhere. It starts from soft components, near the
+    mean row, which ends lower than sharp ones do.
+
+    References
+    ----------
+    D. D. Lee, H. S. Seung, Nature 401 (1999). C.-J. Hsieh, I. S. Dhillon, KDD 2011. L. T. K. Hien, N. Gillis, J. Sci.
+    Comput. 87 (2021).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentia.nmf import PoissonNMF
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.poisson(rng.gamma(0.3, 20, (300, 3)) @ rng.dirichlet(np.full(40, 0.2), 3))
+    >>> model = PoissonNMF(3).fit(X)
+    >>> model.transform(X).shape
+    (300, 3)
+    """
+
+    _constraints: ClassVar = {"max_iter": Integer(1), "tol": Number(0)}
+    _farthest = float(np.sqrt(2))
+    components_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
+
+    def __init__(
+        self,
+        n_components: NComponents = 5,
+        *,
+        max_iter: int = 200,
+        tol: float = 3e-5,
+        n_splits: int = 3,
+        random_state: Seed = 0,
+        n_jobs: int | None = None,
+        verbose: int = False,
+    ) -> None:
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> PoissonNMF:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
+            Counts, or other numbers of at least 0.
+        y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if there are more components than
+            rows or features carry.
+        """
+        return self._fit_stages(weighted(table_blocks(self, X, reset=True), sample_weight))
+
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
+        """There are none: descent reads rows."""
+
+    def _recover(self, moments: None, part: Part, whole: Any) -> tuple[Table, np.ndarray]:
+        """The counts, and components to start from."""
+        table = self._table(part)
+        return table, start(table, self.n_components, self._seed)
+
+    def _table(self, part: Part) -> Table:
+        parts = []
+        for block in part.rows:
+            parts.append(sparse.csr_array(block[0], dtype=np.float64))
+            check_counts(as_counts(parts[-1]), block.rows, self._column_names)
+        counts = sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
+        if not counts.sum():
+            raise LatentiaError("All entries are zero: there is nothing to factorize.")
+        return Table.of(counts)
+
+    def _refine(self, found: tuple[Table, np.ndarray], moments: None, part: Part, whole: Any) -> _Found:
+        """Sweeps over both factors in turn."""
+        return self._descended(*found, self.tol * (1 if part.is_whole else _OF_PARTS))
+
+    def _restart(self, model: _Found, moments: None, part: Part) -> _Found:
+        return self._descended(self._table(part), model.components.T, self.tol * _OF_PARTS)
+
+    def _descended(self, table: Table, columns: np.ndarray, tol: float) -> _Found:
+        found = factored(table, columns, self.max_iter, tol, self.n_jobs)
+        sums = found.columns.sum(axis=0)
+        counts = found.weights.sum(axis=0) * sums
+        order = np.argsort(-counts, kind="stable")
+        components = found.columns / np.where(sums > 0, sums, 1.0)
+        likelihood = -found.divergence + table.of_counts - table.log_factorials
+        steps = Refinement((components,), likelihood, found.settled, float("nan"))
+        in_rows = row_sums(table.rows, table.rows.data)
+        in_columns = row_sums(table.columns, table.columns.data)
+        of_one = float(_entropy(table.rows.data) - _entropy(in_rows) - _entropy(in_columns) + _entropy(in_rows.sum()))
+        return _Found(
+            components.T[order],
+            (found.weights * sums)[:, order],
+            counts[order] / counts.sum(),
+            found.divergence,
+            of_one,
+            steps,
+        )
+
+    def _keep(self, fitted: Fitted) -> None:
+        found: _Found = fitted.model
+        divergence = max(float(found.divergence[-1]), 0.0)
+        self.components_, self.weights_ = found.components, found.shares
+        self.reconstruction_err_ = float(np.sqrt(2 * divergence))
+        self.relative_error_ = float(np.sqrt(divergence / found.of_one)) if found.of_one > 0 else 0.0
+        self._keep_refinement(found.refinement)
+        self.n_passes_ = 1
+
+    def _cost(self) -> Literal["passes"]:
+        return "passes"
+
+    def _distance(self, one: _Found, other: _Found, moments: None) -> np.ndarray:
+        return component_distances(one.components, other.components, "cone")
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of halves, widened by what these share: factors that are as good, and structure beyond the components."""
+        found: _Found = fitted.model
+        parts, (limit, apart) = fitted.errors(self.n_splits), trusted_error(found.components, "cone")
+        at = np.linspace(0, len(found.weights) - 1, min(len(found.weights), _SAMPLE)).astype(np.int64)
+        weights, rows = found.weights[at], fitted.found[0].csr[at]
+        free, misfit = freedom(found.components, weights), _misfit(rows, weights, found.components, self._seed)
+        for shared in (free, misfit.bias(apart)):
+            parts = parts.widened(shared, self._farthest)
+        return self._lines(fitted, parts, limit, weights, free, misfit), parts
+
+    def _lines(
+        self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, free: np.ndarray, misfit: Misfit
+    ) -> list[Check]:
+        found: _Found = fitted.model
+        lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
+        lines += [
+            Check(
+                "features and rows of one alone", "least of a pair",
+                float(telling_apart(_relative(found.components.T).T, _relative(weights))),
+                at_least(_TELLING), "Of one component without the other. Where there are none, other factors give the same "
+                "rows.", "section 2.5", "caution",
+                "Other components may give the same rows: do not read much into the small entries of these.",
+            ),
+            structure_check(misfit),
+            *self._held_out(fitted),
+            Check(
+                "freedom of the factors", "", float(free.mean()), None,
+                "How far a component can be moved along another with the same A W, of unit length; expected errors include it.",
+                "section 2.2",
+            ),
+        ]  # fmt: skip
+        return lines
+
+    def _held_out(self, fitted: Fitted) -> list[Check]:
+        """Whether a half's components predict half of the columns of other rows from the others better than a mean row."""
+        halves = fitted.compared[:1]
+        found: Any = fitted.made(halves[0]) if halves else fitted.model
+        others = tuple(g for g in fitted.dealt.all if g not in halves[0]) if halves else fitted.dealt.all
+        rows = sparse.csr_array(Part(others, fitted.dealt, fitted.rows).rows.some_rows(_SAMPLE)[0])
+        halved = np.random.default_rng([self._seed, 102]).permutation(rows.shape[1]) % 2 == 0
+        mean = found.shares @ found.components
+        models = [_possible(one, mean) for one in (found.components, mean[None])]
+        fitted_, trivial = (_predicted(rows, halved, one, self.n_jobs) for one in models)
+        return trivial_checks(fitted_, trivial, extra=0, n_rows=rows.shape[0], against="the mean row")
+
+    def _distances(self, other: PoissonNMF) -> np.ndarray:
+        return component_distances(self.components_, other.components_, "cone")
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def transform(self, X: Any) -> np.ndarray:
+        """Return how many counts of each row are of each component, where the divergence is least.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
+            Counts in the columns of the fit. Those of columns that no component has are left out.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, r), nonnegative
+
+        Raises
+        ------
+        LatentiaError
+            If X has another number of columns than the data of the fit, NaN or negative entries.
+        """
+        return np.concatenate([loadings(counts, self.components_, self.n_jobs)[0] for counts in self._counts(X)])
+
+    @fitted
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Return the share of the deviance from the mean row that the components explain; at most 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
+            Counts in the columns of the fit. Those of columns that no component has are left out.
+        y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
+
+        Returns
+        -------
+        float
+        """
+        left = whole = 0.0
+        mean = self.weights_ @ self.components_
+        for counts in self._counts(X, sample_weight):
+            known = Counts(counts.indptr, counts.indices, np.where(mean[counts.indices] > 0, counts.data, 0.0))
+            for components, is_mean in ((self.components_, False), (mean[None], True)):
+                weights, logs = loadings(known, components, self.n_jobs)
+                divergence = float(divergence_of(known, logs, weights @ components.sum(axis=1)).sum())
+                left, whole = (left, whole + divergence) if is_mean else (left + divergence, whole)
+        return 1.0 - left / whole if whole > 0 else 1.0
+
+    def _counts(self, X: Any, sample_weight: Any = None) -> Any:
+        """Checked counts of the blocks."""
+        for block in weighted(table_blocks(self, X, reset=False), sample_weight):
+            counts = as_counts(block[0])
+            check_counts(counts, block.rows, self._column_names)
+            yield counts
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _relative(entries: np.ndarray) -> np.ndarray:
+    """Entries over the largest of their row, shape (n, r), of rows that are not small."""
+    sums = entries.sum(axis=1)
+    kept = entries[sums >= _SMALL * sums.mean()]
+    return np.asarray(kept / np.maximum(kept.max(axis=1, keepdims=True, initial=0.0), _TINY))
+
+
+def _entropy(counts: Any) -> float:
+    return float((counts * np.log(np.maximum(counts, _TINY))).sum())
+
+
+def _misfit(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray, seed: int) -> Misfit:
+    """Largest direction of Pearson residuals in the most frequent columns, against that with random signs."""
+    often = np.argsort(-np.asarray(rows.sum(axis=0)), kind="stable")[:_COLUMNS]
+    counts, expected = rows[:, often].toarray(), weights @ components[:, often]
+    deviations = np.sqrt(np.maximum(expected, _TINY))
+    residual = np.where(expected > 0, (counts - expected) / deviations, 0.0)
+    return Misfit.of(
+        *largest_direction(residual, seed), float((counts / np.maximum(deviations, 1e-6)).ravel() @ counts.ravel())
+    )
+
+
+def _possible(components: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Components with a little of the mean row, and of any column, so that no count is impossible."""
+    base = 0.99 * mean + 0.01 / len(mean)
+    return 0.95 * components + 0.05 * base
+
+
+def _predicted(rows: sparse.csr_array, halved: np.ndarray, components: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """Log-likelihood of one half of the columns under the weights by the other one, and the other way round, shape (n,)."""
+    total = np.zeros(rows.shape[0])
+    for seen in (halved, ~halved):
+        weights, _ = loadings(as_counts(rows[:, seen]), components[:, seen], n_jobs)
+        held, there = as_counts(rows[:, ~seen]), components[:, ~seen]
+        at = np.repeat(np.arange(rows.shape[0]), np.diff(held.indptr))
+        expected = np.einsum("ij,ji->i", weights[at], there[:, held.indices])
+        total += row_sums(held, held.data * np.log(np.maximum(expected, _TINY))) - weights @ there.sum(axis=1)
+    return total

@@ -138,7 +138,7 @@ def number_table(
     estimator : estimator, optional
         Named in messages about sizes.
     """
-    _check_form(X, name)
+    check_form(X, name)
     if sparse.issparse(X):
         if not sparse_allowed:
             raise LatentiaError(f"{name} is sparse, and a dense table is needed: use its toarray().")
@@ -217,7 +217,7 @@ def _names_of(table: Any) -> list[str] | None:
     return [str(column) for column in table.columns] if hasattr(table, "columns") else None
 
 
-def _check_form(X: Any, name: str) -> None:
+def check_form(X: Any, name: str) -> None:
     """Raise for what has no rows and columns, or none of numbers."""
     what = "a table of numbers in rows and columns is needed, such as an array, a sparse matrix or a DataFrame"
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -310,13 +310,14 @@ def _check_cells(X: Any, name: str) -> None:
         if column.dtype.kind in "biuf":
             continue
         for row, value in enumerate(column):
-            if is_missing(value) or (isinstance(value, Number) and not isinstance(value, complex) and _fits(value)):
+            if is_missing(value) or (isinstance(value, Number) and not isinstance(value, complex) and fits(value)):
                 continue
             named = f"column {X.columns[number]!r}" if frame else f"column {number}"
-            _refuse_cell(value, f"Row {row}, {named} of {name}")
+            refuse_cell(value, f"Row {row}, {named} of {name}")
 
 
-def _fits(value: Any) -> bool:
+def fits(value: Any) -> bool:
+    """Whether a number can be one of 64 bits."""
     try:
         float(value)
     except (OverflowError, TypeError, ValueError):
@@ -324,7 +325,7 @@ def _fits(value: Any) -> bool:
     return True
 
 
-def _refuse_cell(value: Any, where: str) -> None:
+def refuse_cell(value: Any, where: str) -> None:
     """Raise unless a string holds a number."""
     shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}..."
     try:

@@ -70,9 +70,7 @@ class ProductMixtureUpdate:
             state.first += (table.T @ posterior).T
         return add_rows(state, mass, log_likelihood)
 
-    def _add_observed(
-        self, state: MixtureSums, table: np.ndarray, missing: np.ndarray, posterior: np.ndarray
-    ) -> None:
+    def _add_observed(self, state: MixtureSums, table: np.ndarray, missing: np.ndarray, posterior: np.ndarray) -> None:
         """Sums over entries that are there, and what is expected of the others."""
         if self.variances is None:
             expected = posterior.T @ missing.astype(np.float64)

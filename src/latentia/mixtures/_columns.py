@@ -1,8 +1,8 @@
 """Columns of several kinds in one table, and the features that they are encoded in.
 
 A number is one feature, and so is a count; a category is one of zeros and ones for each of its values. The mean of a feature
-given the component is then all that a distribution of one parameter has: the rate of a count, the probability of a value. NaN in
-all features of a column stands for a cell that is missing.
+given the component is then the parameter of its distribution: the rate of a count, the probability of a value. NaN in all
+features of a column stands for a cell that is missing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from scipy import sparse
 from .. import _fields as of
 from .._entries import LARGEST, is_missing
 from .._frames import frame_of
-from .._validation import check_same_rows, refuse_dates
+from .._validation import check_form, fits, refuse_cell
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Blocks
+from ..passes.tables import unmasked
 
 Kind: TypeAlias = Literal["gaussian", "categorical", "poisson"]
 
@@ -36,7 +37,8 @@ class Kinds:
     """One kind for all features, or kinds of columns: the values of ``distribution``."""
 
     needed: str = (
-        "use one of 'bernoulli', 'gaussian', 'mixed', or a list or dict of 'gaussian', 'categorical' and 'poisson' for the columns"
+        "use one of 'bernoulli', 'gaussian', 'mixed', or a list or dict that says 'gaussian', 'categorical' or 'poisson' of "
+        "columns"
     )
 
     def allows(self, value: Any) -> bool:
@@ -102,6 +104,17 @@ class Columns:
         """The features of each column of a kind."""
         return [place for place, column in zip(self.places, self.order, strict=True) if self.kinds[column] == kind]
 
+    def parameters(self, means: np.ndarray, variances: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
+        """Column, what it is, and values (K,), of the parameters of components with these features, in the table's order."""
+        found: list[tuple[str, str, np.ndarray]] = []
+        for column, place in sorted(zip(self.order, self.places, strict=True), key=lambda one: one[0]):
+            name, kind, own = self.names[column], self.kinds[column], means[:, place].T
+            said = [f"probability of {value}" for value in self.categories[column]] or ["mean"]
+            found += [(name, each, one) for each, one in zip(said, own, strict=True)]
+            if kind == "gaussian":
+                found.append((name, "standard deviation", np.sqrt(variances[:, place[0]])))
+        return found
+
     def blocks(self, X: Any) -> Blocks:
         """Features of a table with these columns, as blocks with one part a view."""
         table = Table.of(X)
@@ -145,7 +158,7 @@ class Columns:
         new = () if learned else {cell for cell in cells if cell is not None}.difference(place)
         if new:
             warn(
-                f"Column {column.name!r} has {min(new, key=str)!r}, which no row of the fit had: such cells are left out, as "
+                f"There is {min(new, key=str)!r} in {column.place}, which no row of the fit had: such cells are left out, as "
                 "missing ones are.",
                 DroppedDataWarning,
             )
@@ -167,26 +180,35 @@ class Column(NamedTuple):
     """A column as it was given: its cells, floats with NaN or objects, and whether these are "text", "whole" or "real"."""
 
     name: str
+    place: str
     cells: np.ndarray
     type: Literal["text", "whole", "real"]
 
     def numbers(self, kind: str) -> np.ndarray:
         """The cells as numbers with NaN, shape (n,); where they are counts, whole ones of at least 0."""
-        if self.type == "text":
-            row, cell = next((i, cell) for i, cell in enumerate(self.cells) if not is_missing(cell))
-            raise LatentiaError(
-                f"Row {row}, column {self.name!r}: {cell!r} is no number. The column is of categories: 'categorical'.",
-                parameter="distribution", value=kind,
-            )  # fmt: skip
-        wrong = ~(np.abs(self.cells) <= LARGEST) & ~np.isnan(self.cells)
-        what = "a number within range is needed"
-        if kind == "poisson":
-            wrong |= (self.cells < 0) | (self.cells != np.rint(self.cells)) & ~np.isnan(self.cells)
-            what = "counts are whole numbers of at least 0. 'gaussian' takes others"
+        cells = self._floats() if self.type == "text" else self.cells
+        wrong = ~(np.abs(cells) <= LARGEST) & ~np.isnan(cells)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise LatentiaError(f"Row {row}, column {self.name!r}: {self.cells[row]:g}, and {what}.")
-        return self.cells
+            shown = f"{cells[row]:g}" if np.isfinite(cells[row]) else "infinity" if cells[row] > 0 else "-infinity"
+            raise LatentiaError(f"Row {row}, {self.place}: {shown}, and a number whose powers are in range is needed.")
+        if kind == "poisson":
+            wrong = (cells < 0) | (cells != np.rint(cells)) & ~np.isnan(cells)
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise LatentiaError(
+                    f"Row {row}, {self.place}: {cells[row]:g}, and counts are whole numbers of at least 0. 'gaussian' takes "
+                    "others."
+                )
+        return cells
+
+    def _floats(self) -> np.ndarray:
+        found = np.full(len(self.cells), np.nan)
+        for row, cell in enumerate(self.cells.tolist()):
+            if not is_missing(cell):
+                refuse_cell(cell, f"Row {row}, {self.place}")
+                found[row] = float(cell)
+        return found
 
     @property
     def categories(self) -> list[Any]:
@@ -211,8 +233,8 @@ class Column(NamedTuple):
         values = sorted({cell for cell in self.categories if cell is not None}, key=_in_order)
         if len(values) > max(_MANY, len(self.cells) // 2):
             raise LatentiaError(
-                f"Column {self.name!r} has {len(values):,} categories in {len(self.cells):,} rows, which tell nothing of a class: "
-                "drop it, or join them."
+                f"There are {len(values):,} categories in {len(self.cells):,} rows of {self.place}, which tell nothing of a "
+                "class: drop it, or join them."
             )
         return values
 
@@ -220,8 +242,8 @@ class Column(NamedTuple):
 def _category(cell: Any) -> Any:
     if isinstance(cell, (bool, str)):
         return cell
-    if isinstance(cell, numbers.Real) and np.isfinite(cell):
-        return int(cell) if cell == int(cell) else float(cell)
+    if isinstance(cell, numbers.Real) and np.isfinite(float(cell)):
+        return int(float(cell)) if float(cell).is_integer() else float(cell)
     return str(cell)
 
 
@@ -244,52 +266,53 @@ class Table:
 
     @classmethod
     def of(cls, X: Any) -> Table:
-        """The columns of a data frame, a dict of columns, or an array."""
+        """The columns of a data frame, an array, or blocks of one table."""
+        if isinstance(X, Blocks):
+            names, X = X.names or [], X.table()
+            columns = (
+                [] if sparse.issparse(X) else [_of_array(f"x{i}", f"column {i}", cells) for i, cells in enumerate(X.T)]
+            )
+            named = bool(names)
+            if named:
+                columns = [
+                    one._replace(name=name, place=f"column {name!r}") for one, name in zip(columns, names, strict=True)
+                ]
+            return cls(columns, named)
+        check_form(X, "X")
         frame = frame_of(X)
-        if isinstance(X, Mapping):
-            columns = [_of_array(str(name), _one_dimension(name, cells)) for name, cells in X.items()]
-            check_same_rows(**{f"column {column.name!r}": len(column.cells) for column in columns})
-            return cls(columns, True)
         if frame is not None:
             return cls([_of_frame(series) for series in frame.iter_columns()], True)
-        if sparse.issparse(X) or isinstance(X, Blocks):
-            raise LatentiaError("X: columns of several kinds are read from data frames and arrays. Use its toarray().")
-        table = np.asarray(X) if hasattr(X, "dtype") else np.array(X, dtype=object)
-        if table.ndim != 2 or table.dtype.names:
-            raise LatentiaError("X: a data frame is needed, or an array of rows and columns.")
-        return cls([_of_array(f"column {i}", cells) for i, cells in enumerate(table.T)], False)
-
-
-def _one_dimension(name: Any, cells: Any) -> np.ndarray:
-    array = np.asarray(cells) if hasattr(cells, "dtype") else np.array([*cells, None], dtype=object)[:-1]
-    if array.ndim != 1:
-        raise LatentiaError(f"Column {str(name)!r} has {array.ndim} dimensions, and a column has one.")
-    return array
+        if sparse.issparse(X):
+            raise LatentiaError("X is sparse, and a data frame or an array is needed: use its toarray().")
+        table = unmasked(X) if hasattr(X, "dtype") else np.array(X, dtype=object)
+        return cls([_of_array(f"x{i}", f"column {i}", cells) for i, cells in enumerate(table.T)], False)
 
 
 def _of_frame(series: Any) -> Column:
     """A column of narwhals."""
     dtype, name = series.dtype, str(series.name)
+    place = f"column {name!r}"
     if dtype.is_temporal():
         raise LatentiaError(
-            f"Column {name!r} has type {dtype}, dates or spans of time. Drop it, or make numbers of it, such as days since the first."
+            f"Column {name!r} has type {dtype}, dates or spans of time. Drop it, or make numbers of it, such as days since the "
+            "first."
         )
     if dtype.is_numeric():
-        cells = series.to_numpy().astype(np.float64)
-        return Column(name, cells, "whole" if dtype.is_integer() else "real")
-    return _of_array(name, np.array([*series.to_list(), None], dtype=object)[:-1])
+        return _of_array(name, place, series.to_numpy())._replace(type="whole" if dtype.is_integer() else "real")
+    return _of_array(name, place, np.array([*series.to_list(), None], dtype=object)[:-1])
 
 
-def _of_array(name: str, cells: np.ndarray) -> Column:
+def _of_array(name: str, place: str, cells: np.ndarray) -> Column:
     """A column of an array; objects are what they all are."""
-    refuse_dates(cells, f"Column {name!r}")
     if cells.dtype.kind in "iuf":
-        return Column(name, cells.astype(np.float64), "real" if cells.dtype.kind == "f" else "whole")
-    seen = [cell for cell in cells.tolist() if not is_missing(cell)]
-    if not seen or not all(isinstance(cell, numbers.Real) and not isinstance(cell, bool) for cell in seen):
-        return Column(name, cells.astype(object), "text")
-    values = np.array([np.nan if is_missing(cell) else float(cell) for cell in cells.tolist()])
-    return Column(name, values, "whole" if all(isinstance(cell, numbers.Integral) for cell in seen) else "real")
+        with np.errstate(over="ignore"):
+            return Column(name, place, cells.astype(np.float64), "real" if cells.dtype.kind == "f" else "whole")
+    objects = cells.astype(object)
+    seen = [cell for cell in objects.tolist() if not is_missing(cell)]
+    if not seen or not all(isinstance(one, numbers.Real) and not isinstance(one, bool) and fits(one) for one in seen):
+        return Column(name, place, objects, "text")
+    values = np.array([np.nan if is_missing(cell) else float(cell) for cell in objects.tolist()])
+    return Column(name, place, values, "whole" if all(isinstance(one, numbers.Integral) for one in seen) else "real")
 
 
 # --- columns for the first time -----------------------------------------------------------------------------------
@@ -313,9 +336,9 @@ def learned_columns(table: Table, distribution: Any, views: Any = None) -> tuple
     chosen = [table.columns[i] for i in given]
     kinds = [column.kind if asked[i] is None else asked[i] for i, column in zip(given, chosen, strict=True)]
     values = [column.values() if kind == "categorical" else [] for column, kind in zip(chosen, kinds, strict=True)]
-    empty = [column.name for column in chosen if all(map(is_missing, column.cells.tolist()))]
+    empty = [column.place for column in chosen if all(map(is_missing, column.cells.tolist()))]
     if empty:
-        raise LatentiaError(f"Column {empty[0]!r} has no cell that is there: drop it.")
+        raise LatentiaError(f"There is no cell in {empty[0]}, all are missing: drop it.")
     ends = np.cumsum([0] + ([len(given)] if views is None else [len(view) for view in views]))
     dealt = [list(range(start, end)) for start, end in pairwise(ends.tolist())]
     names = [column.name for column in chosen]

@@ -1,7 +1,7 @@
-"""What features are distributed as given the component, all of them being independent: one kind for all, or each column its own.
+"""What independent features are distributed as given the component: all alike, or each column as its kind.
 
-Columns of several kinds are encoded in features, see `latentia.mixtures._columns`: a number is normal with a mean and a variance, a
-count is Poisson with a rate, and the zeros and ones of a category have probabilities that sum to one.
+Columns of several kinds are encoded in features, see `latentia.mixtures._columns`: a number is normal with a mean and a
+variance, a count is Poisson with a rate, and the zeros and ones of a category have probabilities that sum to one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from .._entries import missing_entries
+from ..evidence import Check, at_most
 from ..exceptions import LatentiaError
 from ..likelihood import Distributions, Expected, Gaussians, Rates, Update, Values, independent_features
 from ..likelihood.products import ProductMixtureUpdate, observed_sums, product_log_density
@@ -25,6 +26,7 @@ from ._columns import Columns
 _LEAST = 1e-3  # least probability of a binary feature, and of its absence
 FLOOR = 0.02  # of a feature's variance: the least variance of it in a component
 _TINY = 1e-8  # least probability of a value, and least rate
+_SPREAD = 1.5  # of counts, above which they are not Poisson
 _PRIOR = 0.01  # rows with a count of one, for rates
 _PRIOR_VALUES = 1.0  # rows, for the probabilities of values
 
@@ -44,7 +46,7 @@ class Emissions(Protocol):
         """Variances (K, D), where these are from moments."""
 
     def within(self, variance: np.ndarray, means: np.ndarray, weights: np.ndarray) -> Any:
-        """Of features with these variances in the data, (D,): these, if they are independent, or covariances given the component."""
+        """These variances of features in the data, (D,), where they are independent, or covariances given the component."""
 
     def update(self, means: np.ndarray, variances: np.ndarray | None, weights: np.ndarray, scale: np.ndarray) -> Update:
         """An E-step from there, in data whose features have these standard deviations."""
@@ -60,6 +62,9 @@ class Emissions(Protocol):
 
     def n_parameters(self, width: int) -> int:
         """Of one component."""
+
+    def checks(self, rows: Any, posterior: np.ndarray, means: np.ndarray) -> list[Check]:
+        """What the model says of rows with these shares of the components, (n, K), and the data does not bear out."""
 
 
 class OneKind:
@@ -123,6 +128,9 @@ class OneKind:
     def n_parameters(self, width: int) -> int:
         return width * (2 if self.squares else 1)
 
+    def checks(self, rows: Any, posterior: np.ndarray, means: np.ndarray) -> list[Check]:
+        return []
+
 
 class Mixed:
     """Features of columns of several kinds.
@@ -177,7 +185,7 @@ class Mixed:
         return MixedUpdate(self, values, FLOOR * scale[self.numbers] ** 2, weights @ means)
 
     def parameters(self, means: np.ndarray, variances: np.ndarray, weights: np.ndarray) -> Values:
-        """What EM learns: means and variances of numbers, rates, probabilities of each category, weights; as far as there are any."""
+        """What EM learns: means and variances of numbers, rates, probabilities of each category, and weights."""
         found: list[np.ndarray] = []
         if len(self.numbers):
             found += [means[:, self.numbers], variances[:, self.numbers]]
@@ -203,7 +211,10 @@ class Mixed:
         if len(self.numbers):
             of_numbers = table[:, self.numbers], means[:, self.numbers], variances[:, self.numbers]
             found += product_log_density("gaussian", *of_numbers)
-        for features in [*([self.counts] if len(self.counts) else []), *([_together(self.values)] if self.values else [])]:
+        for features in [
+            *([self.counts] if len(self.counts) else []),
+            *([_together(self.values)] if self.values else []),
+        ]:
             cells = table[:, features]
             found += np.where(np.isnan(cells), 0.0, cells) @ np.log(np.maximum(means[:, features], 1e-300)).T
         if len(self.counts):
@@ -221,6 +232,24 @@ class Mixed:
 
     def n_parameters(self, width: int) -> int:
         return len(self.numbers) + self.columns.free(self.columns.order)
+
+    def checks(self, rows: Any, posterior: np.ndarray, means: np.ndarray) -> list[Check]:
+        """Whether counts vary as Poisson ones do."""
+        if not len(self.counts):
+            return []
+        cells, rates = rows[:, self.counts], np.maximum(means[:, self.counts], _TINY)
+        apart = [share[:, None] * (cells - rate) ** 2 / rate for share, rate in zip(posterior.T, rates, strict=True)]
+        squares = np.nanmean(np.sum(apart, axis=0), axis=0)
+        worst = int(np.argmax(squares))
+        column = [name for view in self.columns.feature_names for name in view][self.counts[worst]]
+        remedy = f"Take {column!r} for a number: distribution={{{column!r}: 'gaussian'}}."
+        return [
+            Check(
+                "spread of counts", "E (x - lambda)^2 / lambda", float(squares[worst]), at_most(_SPREAD, "1 for Poisson"),
+                f"How much the counts of {column!r}, the least regular ones, vary given the component.", "the model",
+                "caution", remedy,
+            )
+        ]  # fmt: skip
 
     def within(self, variance: np.ndarray, means: np.ndarray, weights: np.ndarray) -> sparse.csr_array:
         """Covariances of the features given the component, on average, (D, D), where theirs in the data are ``variance``."""
@@ -276,8 +305,10 @@ class MixedUpdate:
         one, found, mass = self.emissions, list[Expected](), sums.mass
         whole = sums.first + mass[:, None] * self.means  # sums of cells, and what is expected of those that are missing
         if len(one.numbers):
-            of_numbers = [array[:, one.numbers] for array in (self.means, self.variances, sums.first, sums.second)]
-            found.append(Gaussians(*of_numbers[:2], mass, *of_numbers[2:], self.floor))
+            at = np.s_[:, one.numbers]
+            found.append(
+                Gaussians(self.means[at], self.variances[at], mass, sums.first[at], sums.second[at], self.floor)
+            )
         if len(one.counts):
             found.append(Rates(self.means[:, one.counts], np.maximum(whole[:, one.counts], 0.0), mass, _PRIOR))
         for value in one.values:

@@ -53,7 +53,7 @@ from ..moments import (
     left_within_views,
     principal_coordinates,
 )
-from ..passes import Block, Blocks, RowGroups, accumulate, sample_rows
+from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
 from ._columns import Columns, Encoded, Kinds, Table, learned_columns
 from ._dealt import deals
@@ -151,7 +151,7 @@ class MultiViewMixture(MixtureMethods, Staged):
     """
 
     _constraints: ClassVar = {"distribution": OrNone(Kinds())}
-    _compared = ("means_", "_scales", "_layout")
+    _compared = ("means_", "_scales", "_layout", "_columns")
     n_features_in_: Annotated[int, of.optional(of.count())]
     means_: Annotated[list[np.ndarray], of.numbers("K #")]
     variances_: Annotated[list[np.ndarray], of.optional(of.numbers("K #", of.LEAST))]
@@ -213,13 +213,13 @@ class MultiViewMixture(MixtureMethods, Staged):
     def _is_mixed(self, X: Any, views: Any) -> bool:
         """Whether columns have kinds of their own: of one frame they do, unless something else is asked for."""
         if self.distribution is None:
-            return isinstance(X, (Encoded, Mapping)) or (views is None and frame_of(X) is not None)
+            return isinstance(X, Encoded) or (views is None and frame_of(X) is not None)
         return not isinstance(self.distribution, str) or self.distribution not in _ONE_KIND
 
     def _encoded(self, X: Any, views: Any) -> Blocks:
         """Features of columns of several kinds, with a part a view."""
         if not isinstance(X, Encoded):
-            if _is_several(X):
+            if _is_several(X) and not (isinstance(X, Blocks) and len(X.shapes) == 1):
                 raise LatentiaError("X: columns of several kinds are in one table, and this is one for each view.")
             table = Table.of(X)
             given = None
@@ -305,7 +305,7 @@ class MultiViewMixture(MixtureMethods, Staged):
         parts = fitted.errors(self.n_splits).widened(misfits.together(bool(self._steps)).bias(apart))
         self._keep_confusions(fitted, 0 if self._emissions is None else self.n_splits)
         checks = _checks(fitted.model, found, moments, parts, measured, misfits)
-        return checks + self._against_independence(fitted.rows, moments), parts
+        return checks + self._checks_of_rows(fitted.rows, moments), parts
 
     def _keep(self, fitted: Fitted) -> None:
         mixture: _Mixture = fitted.model.parameters
@@ -335,11 +335,11 @@ class MultiViewMixture(MixtureMethods, Staged):
         update = emissions.update(np.hstack(mixture.means), variances, mixture.weights, np.concatenate(moments.scales))
         found = refine(update, over(rows, self.n_jobs, self.verbose), self._steps)
         means, spread, weights = emissions.answer(found.values)
-        variances = None if spread is None else layout.split(spread)
-        return Refined(_Mixture(layout.split(means), weights, variances).sorted(), found)
+        of_views = None if spread is None else layout.split(spread)
+        return Refined(_Mixture(layout.split(means), weights, of_views).sorted(), found)
 
-    def _against_independence(self, blocks: Blocks, moments: _Moments) -> list[Check]:
-        """Whether the fit predicts better than one component, where there is a likelihood."""
+    def _checks_of_rows(self, blocks: Blocks, moments: _Moments) -> list[Check]:
+        """Whether the fit predicts better than one component, and what it says of rows, where there is a likelihood."""
         emissions = self._emissions
         if emissions is None:
             return []
@@ -347,8 +347,10 @@ class MultiViewMixture(MixtureMethods, Staged):
         trivial, n_parameters = emissions.independent(_side_by_side(rows))
         n_rows = round(independent_rows(moments.of(moments.dealt.all), moments.halves))
         extra = counted_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
-        found = [normalised(joint, self.weights_)[1] for joint in self._joint(Blocks.from_array(*rows))]
-        return trivial_checks(np.concatenate(found), trivial, extra=extra, n_rows=n_rows, against="one component")
+        joint = np.vstack(list(self._joint(Blocks.from_array(*rows))))
+        posterior, heights = normalised(joint, self.weights_)
+        found = trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")
+        return found + emissions.checks(_side_by_side(rows), posterior, np.hstack(self.means_))
 
     def _check_parameters(self) -> None:
         if self.refine not in (0, "auto") and self.distribution is None:
@@ -431,8 +433,25 @@ class MultiViewMixture(MixtureMethods, Staged):
 
     @property
     def feature_names(self) -> list[list[str]] | None:
-        """Names of the features of each view: of columns of several kinds a feature for every value of a category."""
+        """Names of the features of each view: of columns of several kinds one for every value of a category."""
         return self._layout.names
+
+    @property
+    def has_densities(self) -> bool:
+        """Whether rows have probabilities: not where nothing is assumed within views."""
+        return self._emissions is not None
+
+    @property
+    def kinds(self) -> dict[str, str] | None:
+        """Of columns of several kinds: "gaussian", "categorical" or "poisson", by name; None where there are none."""
+        return None if self._columns is None else dict(zip(self._columns.names, self._columns.kinds, strict=True))
+
+    @property
+    def parameters(self) -> list[tuple[str, str, np.ndarray]]:
+        """Of columns of several kinds: column, what it is, and its value in each component, (K,), for every parameter."""
+        if self._columns is None:
+            return []
+        return self._columns.parameters(np.hstack(self.means_), np.hstack(self.variances_))
 
     @property
     def column_scales(self) -> list[np.ndarray]:
@@ -457,7 +476,7 @@ class MultiViewMixture(MixtureMethods, Staged):
             If the views have other columns than those of the fit, or no rows.
         """
         if self._columns is not None:
-            return X if isinstance(X, Blocks) else self._columns.blocks(X)
+            return X if isinstance(X, Blocks) and len(X.shapes) > 1 else self._columns.blocks(X)
         layout, several = self._layout, _is_several(X)
         if not several and layout.columns is None:
             raise LatentiaError(f"The model was fitted on {len(layout.widths)} tables: give as many, in a list.")
@@ -848,9 +867,7 @@ def _missing(shares: list[np.ndarray] | None) -> list[Check]:
     return [Check("missing cells", "share", float(1 - np.concatenate(shares).mean()), None, meaning, "model")]
 
 
-def _checked_columns(
-    columns: list[ColumnMoments], rows: Blocks, emissions: Emissions | None
-) -> list[ColumnMoments]:
+def _checked_columns(columns: list[ColumnMoments], rows: Blocks, emissions: Emissions | None) -> list[ColumnMoments]:
     for i, column in enumerate(columns):
         if not (column.variance > 0).any():
             raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")

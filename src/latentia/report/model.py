@@ -155,8 +155,10 @@ def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **o
     if X is not None:
         blocks = model.views_of(X)
         rows = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
-        if model.distribution is not None:
+        if model.has_densities:
             options.setdefault("probabilities", model.predict_proba(X))
+    if model.kinds is not None:
+        options.setdefault("columns", [name for view in model.feature_names for name in view])
     columns = model.view_columns
     if columns is not None:
         known, named = _names(model, X).get("columns"), [column for view in columns for column in view]

@@ -73,7 +73,8 @@ class PlantedTable:
     Attributes
     ----------
     X : dict of str to ndarray of shape (n_samples,)
-        Columns "number 0", ..., "category 0", ..., "count 0", ...: floats, texts and floats, with NaN or None for missing cells.
+        Columns "number 0", ..., "category 0", ..., "count 0", ...: floats, texts and floats, with NaN or None for missing
+        cells. ``pandas.DataFrame(X)`` makes a table of them.
     labels : ndarray of shape (n_samples,), int64
         Component of each sample.
     weights : ndarray of shape (n_components,)

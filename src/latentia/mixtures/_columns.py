@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
@@ -133,6 +133,13 @@ class Columns:
         """Features of columns in this order; where they were ``learned`` from they have no other categories."""
         features = [self._encoded(i, column, learned) for i, column in enumerate(columns)]
         return Blocks.from_array(*[np.hstack([features[i] for i in view]) for view in self.views])
+
+    def only(self, column: int) -> Columns:
+        """One column."""
+        return replace(
+            self, names=[self.names[column]], kinds=[self.kinds[column]], categories=[self.categories[column]], views=[[0]],
+            given=[self.given[column]],
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise unless the fields agree."""

@@ -19,7 +19,7 @@ from ..evidence import Check, at_most
 from ..exceptions import LatentiaError
 from ..likelihood import Distributions, Expected, Gaussians, Rates, Update, Values, independent_features
 from ..likelihood.products import ProductMixtureUpdate, observed_sums, product_log_density
-from ..likelihood.rows import MixtureSums, add_rows, merged, responsibilities
+from ..likelihood.rows import MixtureSums, add_rows, log, merged, normalised, responsibilities
 from ..passes import Block
 from ._columns import Columns
 
@@ -57,8 +57,10 @@ class Emissions(Protocol):
     def log_density(self, table: Any, means: np.ndarray, variances: np.ndarray | None) -> np.ndarray:
         """Of rows given each component, (n, K)."""
 
-    def independent(self, rows: Any) -> tuple[np.ndarray, int]:
-        """Log-density of rows without components, (n,), and its number of parameters."""
+    def independent(
+        self, rows: Any, weights: np.ndarray, means: np.ndarray, variances: np.ndarray | None
+    ) -> tuple[np.ndarray, int]:
+        """Log-density of rows without components, (n,), and its number of parameters; what they are compared with is a fit."""
 
     def n_parameters(self, width: int) -> int:
         """Of one component."""
@@ -122,7 +124,9 @@ class OneKind:
     def log_density(self, table: Any, means: np.ndarray, variances: np.ndarray | None) -> np.ndarray:
         return product_log_density(self.kind, table, means, variances)
 
-    def independent(self, rows: Any) -> tuple[np.ndarray, int]:
+    def independent(
+        self, rows: Any, weights: np.ndarray, means: np.ndarray, variances: np.ndarray | None
+    ) -> tuple[np.ndarray, int]:
         return independent_features(rows, self.kind)
 
     def n_parameters(self, width: int) -> int:
@@ -224,11 +228,23 @@ class Mixed:
             found -= gammaln(np.where(missing, 0.0, cells) + 1).sum(axis=1)[:, None]
         return found
 
-    def independent(self, rows: Any) -> tuple[np.ndarray, int]:
-        means = self.possible(np.nanmean(rows, axis=0)[None])
-        variances = np.nanvar(rows, axis=0)[None]
-        variances = np.maximum(variances, 1e-9 * max(float(variances.mean()), np.finfo(float).tiny))
-        return self.log_density(rows, means, variances)[:, 0], self.n_parameters(rows.shape[1])
+    def independent(
+        self, rows: Any, weights: np.ndarray, means: np.ndarray, variances: np.ndarray | None
+    ) -> tuple[np.ndarray, int]:
+        """One component, or the columns apart with the distributions that the fit gives to each: what is likelier.
+
+        A column of numbers in two heaps, or of counts that vary much, asks for components without telling of other columns.
+        """
+        assert variances is not None
+        overall, spread = self.possible(np.nanmean(rows, axis=0)[None]), np.nanvar(rows, axis=0)[None]
+        spread = np.maximum(spread, 1e-9 * max(float(spread.mean()), np.finfo(float).tiny))
+        one, apart = self.log_density(rows, overall, spread)[:, 0], np.zeros(len(rows))
+        means = self.possible(means)
+        for number, column in zip(self.columns.order, self.columns.places, strict=True):
+            of_column = Mixed(self.columns.only(number))
+            density = of_column.log_density(rows[:, column], means[:, column], variances[:, column])
+            apart += normalised(density + log(weights), weights)[1]
+        return max(one, apart, key=lambda found: float(found.mean())), self.n_parameters(rows.shape[1])
 
     def n_parameters(self, width: int) -> int:
         return len(self.numbers) + self.columns.free(self.columns.order)

@@ -344,7 +344,12 @@ class MultiViewMixture(MixtureMethods, Staged):
         if emissions is None:
             return []
         rows = list(sample_rows(blocks))
-        trivial, n_parameters = emissions.independent(_side_by_side(rows))
+        trivial, n_parameters = emissions.independent(
+            _side_by_side(rows),
+            self.weights_,
+            np.hstack(self.means_),
+            np.hstack(self.variances_) if emissions.squares else None,
+        )
         n_rows = round(independent_rows(moments.of(moments.dealt.all), moments.halves))
         extra = counted_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
         joint = np.vstack(list(self._joint(Blocks.from_array(*rows))))

@@ -299,7 +299,8 @@ def view_error(model: Any) -> float:
 def kinds_error(model: Any) -> float:
     """Of the features side by side, in standard deviations."""
     data, names = several_kinds(), [name for view in model.feature_names for name in view]
-    wanted = [f"x{i}" for i in range(4)] + [f"x{4 + i} = {j}" for i in range(4) for j in range(3)] + [f"x{8 + i}" for i in range(4)]
+    wanted = [f"x{i}" for i in range(4)] + [f"x{4 + i} = {j}" for i in range(4) for j in range(3)]
+    wanted += [f"x{8 + i}" for i in range(4)]
     order = [names.index(name) for name in wanted]
     scale = np.concatenate(model.column_scales)[order]
     true = np.hstack([data.means, data.probabilities.reshape(3, -1), data.rates])

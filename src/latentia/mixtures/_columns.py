@@ -19,7 +19,7 @@ from scipy import sparse
 
 from .. import _fields as of
 from .._entries import LARGEST, is_missing
-from .._frames import frame_of
+from .._frames import frame_of, is_annotated
 from .._validation import check_form, fits, refuse_cell
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Blocks
@@ -286,6 +286,8 @@ class Table:
                 ]
             return cls(columns, named)
         check_form(X, "X")
+        if is_annotated(X):
+            return cls.of(Blocks.from_array(X))
         frame = frame_of(X)
         if frame is not None:
             return cls([_of_frame(series) for series in frame.iter_columns()], True)

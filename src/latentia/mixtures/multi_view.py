@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 
 from .. import _fields as of
 from .._base import fitting
-from .._frames import frame_of
+from .._frames import column_names_of, frame_of
 from .._parameters import NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, number_table, weighted
@@ -595,9 +595,10 @@ def _layout_of(columns: Columns, blocks: Blocks) -> _Layout:
 def _names(X: Any, views: Any) -> list[list[str]] | None:
     """Names of the columns of every view; None where not all of them have names."""
     tables = [X] if views is not None else [] if isinstance(X, Blocks) else list(X)
-    if not tables or not all(hasattr(table, "columns") for table in tables):
+    found = [column_names_of(table) for table in tables]
+    names = [one for one in found if one]
+    if not names or len(names) < len(found):
         return None
-    names = [[str(name) for name in table.columns] for table in tables]
     return names if views is None else [[c if isinstance(c, str) else names[0][int(c)] for c in view] for view in views]
 
 
@@ -628,8 +629,7 @@ def _split(X: Any, views: Any, width: int | None = None) -> Blocks:
         raise LatentiaError(
             "X: a list of three or more tables is needed, or one table with views=[columns, columns, ...]."
         )
-    names = [str(c) for c in X.columns] if hasattr(X, "columns") else None
-    table = _checked(X, 0)
+    names, table = column_names_of(X), _checked(X, 0)
     if width is not None and table.shape[1] != width:
         raise LatentiaError(f"X has {table.shape[1]} columns and the model was fitted on {width}.")
     return Blocks.from_array(*[table[:, columns] for columns in _columns_of_views(views, names, table.shape[1])])

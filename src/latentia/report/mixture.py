@@ -123,8 +123,11 @@ def _columns(model: MultiViewMixture) -> Table:
         "columns",
         (
             Column("column", columns, kind="name"),
-            Column("parameter", said, kind="text", meaning="Of the column in a component: mean and standard deviation of numbers, "
-                   "probabilities of categories, mean of counts."),
+            Column(
+                "parameter", said, kind="text",
+                meaning="Of the column in a component: mean and standard deviation of numbers, probabilities of categories, "
+                "mean of counts.",
+            ),
             *(Column(f"component {k}", own, ".8g", short_number) for k, own in enumerate(np.array(values).T)),
         ),
         title="All columns",

@@ -75,7 +75,8 @@ class MultiViewMixture(MixtureMethods, Staged):
 
     Choose it for three or more groups of measurements that have nothing in common but the class (words in three parts of
     a text, three sensors, three blocks of a questionnaire), or for one table whose features are independent given the
-    class, cut in three. It assumes no distribution within a view. In every view the means must be affinely independent,
+    class, cut in three. Columns of one data frame may be numbers, categories and counts, with gaps. Without a distribution nothing is
+    assumed within a view. In every view the means must be affinely independent,
     which takes at least K - 1 features there. Cells may be missing (NaN).
 
     Parameters
@@ -84,10 +85,12 @@ class MultiViewMixture(MixtureMethods, Staged):
         Number of components K.
         Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
         ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
-    distribution : {None, "bernoulli", "gaussian"}, default=None
+    distribution : {None, "bernoulli", "gaussian", "mixed"}, list or dict, default=None
         Distribution of every feature given the component, all features being independent: ``refine``, `predict` and
-        `score` need one. "gaussian" has a variance for each feature and component. None assumes nothing, and the fit finds
-        means and weights alone.
+        `score` need one. "gaussian" has a variance for each feature and component. "mixed" is for one table whose columns are
+        numbers, categories and counts, by their types (see *Notes*). A list says of every column, and a dict of some by their
+        names, that it is "gaussian", "categorical" or "poisson". None assumes nothing, and the fit finds means and weights
+        alone, but for one data frame without ``views``: it is "mixed" there.
     refine : int or "auto", default="auto"
         EM under ``distribution``, from the moments: "auto" makes accelerated steps until they have settled, a number that
         many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" without a distribution. See
@@ -105,10 +108,11 @@ class MultiViewMixture(MixtureMethods, Staged):
     Attributes
     ----------
     means_ : list of ndarray of shape (K, D_a)
-        Means of every view, in order of decreasing weight.
+        Means of every view, in order of decreasing weight. Of "mixed" columns: means of numbers, rates of counts, and
+        probabilities of every value of a category, by ``feature_names``; ``tables["columns"]`` has them by column.
     weights_ : ndarray of shape (K,)
     variances_ : list of ndarray of shape (K, D_a)
-        Variances of the features, with ``distribution="gaussian"``.
+        Variances of the features, with ``distribution="gaussian"`` and "mixed".
     evidence_ : Evidence
         Checks of the assumptions, and the expected l2 error of every component over all features, in standard deviations
         of the data (``component_errors``), widened where the fit leaves more of the moments than noise is.
@@ -134,6 +138,10 @@ class MultiViewMixture(MixtureMethods, Staged):
     5. Entries may be missing: moments are those of the entries that are there, over their shares, and EM leaves the
        others out. Moments ask that entries of one view are missing independently of those of another given the component.
     6. More than three views are joined into three: view i goes to group i mod 3.
+    7. "mixed": a category is a feature of 0 and 1 for each of its values, whose mean is its probability, and the columns are
+       dealt into three views, in the way from whose moments a few steps of EM come highest. By type floats are numbers; texts,
+       truth values and categories are categories, and so are whole numbers of two values; other whole numbers of at least 0
+       are counts where their mean is at most 20, and numbers otherwise. Floats with gaps that are whole count as whole numbers.
 
     References
     ----------
@@ -187,6 +195,7 @@ class MultiViewMixture(MixtureMethods, Staged):
         Parameters
         ----------
         X : list of three or more tables of shape (n_rows, D_a), or one of shape (n_rows, D), or Blocks of three or more parts
+            One table, such as a data frame, may have columns of several kinds: see ``distribution``.
             NaN is a missing entry, in tables that are not sparse; every row and column must have one that is there.
         y : ignored
         views : list of lists of columns, optional

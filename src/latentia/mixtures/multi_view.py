@@ -75,9 +75,9 @@ class MultiViewMixture(MixtureMethods, Staged):
 
     Choose it for three or more groups of measurements that have nothing in common but the class (words in three parts of
     a text, three sensors, three blocks of a questionnaire), or for one table whose features are independent given the
-    class, cut in three. Columns of one data frame may be numbers, categories and counts, with gaps. Without a distribution nothing is
-    assumed within a view. In every view the means must be affinely independent,
-    which takes at least K - 1 features there. Cells may be missing (NaN).
+    class, cut in three. Columns of one data frame may be numbers, categories and counts. Without a distribution nothing is
+    assumed within a view. In every view the means must be affinely independent, which takes at least K - 1 features there.
+    Cells may be missing (NaN).
 
     Parameters
     ----------

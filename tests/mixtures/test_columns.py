@@ -169,7 +169,7 @@ def test_what_cannot_be_used_is_told(frame, model):
         MultiViewMixture(2, distribution={"number 0": "poisson"}).fit(frame)
     with pytest.raises(LatentiaError, match="3,000 categories in 3,000 rows of column 'id'"):
         MultiViewMixture(2).fit(frame.assign(id=[f"row {i}" for i in range(len(frame))]))
-    with pytest.raises(LatentiaError, match="'number 0' has type .*dates"):
+    with pytest.raises(LatentiaError, match="'number 0' of X has type .*dates"):
         MultiViewMixture(2).fit(frame.assign(**{"number 0": pd.Timestamp("2020-01-01")}))
     with pytest.raises(LatentiaError, match="no cell in column 'number 1'"):
         MultiViewMixture(2).fit(frame.assign(**{"number 1": np.nan}))

@@ -68,7 +68,50 @@ _FEW, _RACED_ROWS = 10, 10_000  # steps of EM, and rows, by which ways to deal c
 _ONE_KIND = ("bernoulli", "gaussian")
 
 
-class MultiViewMixture(MixtureMethods, Staged):
+class _Described:
+    """What a mixture of views says of its columns."""
+
+    @property
+    def view_columns(self: Any) -> list[list[Any]] | None:
+        """Columns of each view, by place or name; None where views are tables."""
+        return self._layout.columns
+
+    @property
+    def feature_names(self: Any) -> list[list[str]] | None:
+        """Names of the features of each view: of columns of several kinds one for every value of a category."""
+        return self._layout.names
+
+    @property
+    def has_densities(self: Any) -> bool:
+        """Whether rows have probabilities: not where nothing is assumed within views."""
+        return self._emissions is not None
+
+    @property
+    def kinds(self: Any) -> dict[str, str] | None:
+        """Of columns of several kinds: "gaussian", "categorical" or "poisson", by name; None where there are none."""
+        return None if self._columns is None else dict(zip(self._columns.names, self._columns.kinds, strict=True))
+
+    @property
+    def parameters(self: Any) -> list[tuple[str, str, np.ndarray]]:
+        """Of columns of several kinds: column, what it is, and its value in each component, (K,), for every parameter."""
+        if self._columns is None:
+            return []
+        return self._columns.parameters(np.hstack(self.means_), np.hstack(self.variances_))
+
+    @property
+    def column_scales(self: Any) -> list[np.ndarray]:
+        """Standard deviations of the columns of each view, in which distances are measured."""
+        return self._scales
+
+    @property
+    def _emissions(self: Any) -> Emissions | None:
+        """Distributions of the features; None where nothing is assumed."""
+        if self._columns is not None:
+            return Mixed(self._columns)
+        return None if self.distribution is None else OneKind(str(self.distribution), _side_by_side, self._layout.place)
+
+
+class MultiViewMixture(_Described, MixtureMethods, Staged):
     """Mixture of views that are independent given the component, fitted by tensor decomposition.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -213,17 +256,11 @@ class MultiViewMixture(MixtureMethods, Staged):
             If a parameter is out of its range, if there are fewer than three views, if they differ in rows, if X has
             infinite entries, or if a row or column has no entry at all.
         """
-        blocks = self._encoded(X, views) if self._is_mixed(X, views) else _split(X, views)
+        blocks = self._encoded(X, views) if _is_mixed(self.distribution, X, views) else _split(X, views)
         blocks = weighted(blocks, sample_weight)
         self._layout = _layout(blocks, X, views) if self._columns is None else _layout_of(self._columns, blocks)
         self._check_count(blocks)
         return self._fit_stages(blocks)
-
-    def _is_mixed(self, X: Any, views: Any) -> bool:
-        """Whether columns have kinds of their own: of one frame they do, unless something else is asked for."""
-        if self.distribution is None:
-            return isinstance(X, Encoded) or (views is None and frame_of(X) is not None)
-        return not isinstance(self.distribution, str) or self.distribution not in _ONE_KIND
 
     def _encoded(self, X: Any, views: Any) -> Blocks:
         """Features of columns of several kinds, with a part a view."""
@@ -255,17 +292,10 @@ class MultiViewMixture(MixtureMethods, Staged):
 
         return race({str(i): way for i, way in enumerate(ways)}, climb).reached if self.refine else ways[0]
 
-    @property
-    def _emissions(self) -> Emissions | None:
-        """Distributions of the features; None where nothing is assumed."""
-        if self._columns is not None:
-            return Mixed(self._columns)
-        return None if self.distribution is None else OneKind(str(self.distribution), _side_by_side, self._layout.place)
-
     def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
         """Passes over the data: columns, coordinates of three joined views, and moments of four groups of rows."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        layout, emissions, observed = self._layout, self._emissions, observed_columns(rows, **options)
+        layout, observed, emissions = self._layout, observed_columns(rows, **options), self._emissions
         columns = _checked_columns([one.moments for one in observed], rows, emissions)
         scales = [np.sqrt(np.where(c.variance > 0, c.variance, 1.0)) for c in columns]
         inverse = [np.where(c.variance > 0, 1.0 / scale, 0.0) for c, scale in zip(columns, scales, strict=True)]
@@ -278,10 +308,8 @@ class MultiViewMixture(MixtureMethods, Staged):
             for part, views in enumerate(layout.joined)
         ]  # fmt: skip
         coordinates, n_passes = [one for one, _ in found], sum(n for _, n in found)
-        statistic = ViewMoments(
-            coordinates, lambda block: (block, dealt.of(block.rows)), dealt.n,
-            squares=emissions is not None and emissions.squares,
-        )  # fmt: skip
+        squares = emissions is not None and emissions.squares
+        statistic = ViewMoments(coordinates, lambda b: (b, dealt.of(b.rows)), dealt.n, squares=squares)
         sums = accumulate(joined, statistic, **options)
         shares = None if all(one.whole for one in observed) else [one.share for one in observed]
         return _Moments(layout, columns, shares, scales, statistic, sums, dealt, n_passes + 2)
@@ -440,38 +468,6 @@ class MultiViewMixture(MixtureMethods, Staged):
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
         return (emissions.log_density(emissions.table(block), means, variances) + log_weights for block in blocks)
 
-    @property
-    def view_columns(self) -> list[list[Any]] | None:
-        """Columns of each view, by place or name; None where views are tables."""
-        return self._layout.columns
-
-    @property
-    def feature_names(self) -> list[list[str]] | None:
-        """Names of the features of each view: of columns of several kinds one for every value of a category."""
-        return self._layout.names
-
-    @property
-    def has_densities(self) -> bool:
-        """Whether rows have probabilities: not where nothing is assumed within views."""
-        return self._emissions is not None
-
-    @property
-    def kinds(self) -> dict[str, str] | None:
-        """Of columns of several kinds: "gaussian", "categorical" or "poisson", by name; None where there are none."""
-        return None if self._columns is None else dict(zip(self._columns.names, self._columns.kinds, strict=True))
-
-    @property
-    def parameters(self) -> list[tuple[str, str, np.ndarray]]:
-        """Of columns of several kinds: column, what it is, and its value in each component, (K,), for every parameter."""
-        if self._columns is None:
-            return []
-        return self._columns.parameters(np.hstack(self.means_), np.hstack(self.variances_))
-
-    @property
-    def column_scales(self) -> list[np.ndarray]:
-        """Standard deviations of the columns of each view, in which distances are measured."""
-        return self._scales
-
     def views_of(self, X: Any) -> Blocks:
         """Return data like that of ``fit`` as blocks whose parts are the views.
 
@@ -609,6 +605,13 @@ def _names(X: Any, views: Any) -> list[list[str]] | None:
     if not names or len(names) < len(found):
         return None
     return names if views is None else [[c if isinstance(c, str) else names[0][int(c)] for c in view] for view in views]
+
+
+def _is_mixed(distribution: Any, X: Any, views: Any) -> bool:
+    """Whether columns have kinds of their own: of one frame they do, unless something else is asked for."""
+    if distribution is None:
+        return isinstance(X, Encoded) or (views is None and frame_of(X) is not None)
+    return not isinstance(distribution, str) or distribution not in _ONE_KIND
 
 
 def _is_several(X: Any) -> bool:

@@ -29,6 +29,7 @@ COMMANDS = [
     ["tensor_mixtures.py"],
     ["mixtures_real_data.py"],
     ["mixtures_small_classes.py"],
+    ["mixed_columns.py"],
     ["series_errors.py"],
     ["hmm_ten_seeds.py"],
     ["hmm_counts.py"],

@@ -104,8 +104,9 @@ class Case:
 
     @property
     def name(self) -> str:
-        kind = vars(self.estimator).get("kind")
-        return type(self.estimator).__name__ + (f"({kind})" if kind == "counts" else "")
+        kind, said = vars(self.estimator).get("kind"), vars(self.estimator).get("distribution")
+        kind = "columns" if isinstance(said, list) else kind if kind == "counts" else ""
+        return type(self.estimator).__name__ + (f"({kind})" if kind else "")
 
     def fit(self, **parameters: Any) -> Any:
         """A fresh estimator, fitted on the data."""
@@ -190,6 +191,17 @@ def sources():
 @cache
 def views():
     return planted.product_mixture(6000, n_components=3, n_features=24, contrast=0.6, random_state=11)
+
+
+@cache
+def several_kinds():
+    return planted.mixed_table(4000, 3, contrast=1.2, random_state=11)
+
+
+def codes(data: Any) -> np.ndarray:
+    """A table of several kinds in numbers, the categories in the middle."""
+    columns = [data.X[f"{kind} {i}"] for kind in ("number", "category", "count") for i in range(4)]
+    return np.column_stack([[ord(one) - ord("a") for one in c] if c.dtype == object else c for c in columns])
 
 
 @cache
@@ -284,6 +296,17 @@ def view_error(model: Any) -> float:
     return mean_distance(np.hstack(model.means_) / scale, views().means / scale, "euclidean")
 
 
+def kinds_error(model: Any) -> float:
+    """Of the features side by side, in standard deviations."""
+    data, names = several_kinds(), [name for view in model.feature_names for name in view]
+    wanted = [f"x{i}" for i in range(4)] + [f"x{4 + i} = {j}" for i in range(4) for j in range(3)]
+    wanted += [f"x{8 + i}" for i in range(4)]
+    order = [names.index(name) for name in wanted]
+    scale = np.concatenate(model.column_scales)[order]
+    true = np.hstack([data.means, data.probabilities.reshape(3, -1), data.rates])
+    return mean_distance(np.hstack(model.means_)[:, order] / scale, true / scale, "euclidean")
+
+
 def crosstalk(model: Any) -> float:
     gains = model.components_ @ sources().mixing
     shares = (gains / np.linalg.norm(gains, axis=1, keepdims=True)) ** 2
@@ -375,6 +398,7 @@ def with_lengths(data: Arguments) -> Arguments:
     return {"X": Blocks.from_array(data["X"], lengths=data.get("lengths", [len(data["X"])]))}
 
 
+KINDS = ["gaussian"] * 4 + ["categorical"] * 4 + ["poisson"] * 4
 VIEWS = [range(8), range(8, 16), range(16, 24)]
 SQUARE = "fitted on a square table of counts"
 SEQUENCES = "fitted on sequences"
@@ -514,6 +538,18 @@ CASES = [
         blocks=cut,
         common_checks=False,
         why_not="fitted on several views",
+        missing=True,
+    ),
+    Case(
+        MultiViewMixture(3, distribution=KINDS),
+        data=lambda: {"X": codes(several_kinds())},
+        other=lambda: {"X": codes(several_kinds())[:2000] % 2},
+        hopeless=lambda: {"X": np.hstack([random().standard_normal((300, 4)), random().integers(0, 3, (300, 8))])},
+        truth=kinds_error,
+        uses=("predict", "predict_proba", "score"),
+        refined={"refine": "auto"},
+        common_checks=False,
+        why_not="several distributions for one number of columns",
         missing=True,
     ),
     Case(

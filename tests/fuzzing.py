@@ -108,6 +108,8 @@ def worlds():
     clusters = planted.gaussian_mixture(300, n_components=3, n_features=5, separation=6, random_state=1).X
     two = planted.two_state_chain(1500, n_symbols=20, random_state=1).symbols
     binary = planted.product_mixture(500, n_components=2, n_features=12, contrast=0.6, random_state=1).X
+    kinds = ["gaussian"] * 3 + ["categorical"] * 6 + ["poisson"] * 3
+    mixed = np.hstack([clusters[:, :3], binary[:300, :6], planted.count_chain(300, 2, 3, random_state=1).X])
     sources = planted.independent_sources(600, n_components=3, random_state=1).X
     findings = planted.noisy_or_network(15, 2, leak=0.02, random_state=1).sample(400).X
     pairs = planted.word_pairs(3000, n_components=2, n_words=30, random_state=1).counts
@@ -147,6 +149,7 @@ def worlds():
         ),
         World(MultiViewMixture(2, distribution="bernoulli"), {"X": binary, "views": views}, steps, ("predict_proba",)),
         World(MultiViewMixture(2, distribution="gaussian"), {"X": binary, "views": views}, steps, ("predict_proba",)),
+        World(MultiViewMixture(2, distribution=kinds), {"X": mixed}, steps, ("predict_proba",)),
         World(SpectralHMM(2), {"X": chain}, (*steps, "decode"), ("predict_proba",)),
         World(SpectralHMM(2), {"X": vectors}, (*steps, "decode"), ("predict_proba",)),
         World(SpectralHMM(2, kind="counts"), {"X": counts}, (*steps, "decode"), ("predict_proba",)),

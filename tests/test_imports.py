@@ -88,7 +88,7 @@ FAMILIES = {room_of(name) for name in _ESTIMATORS if "latentia._base" in importe
 
 FLOORS = (
     {"exceptions", "_presentation", "families"},
-    {"_archive", "_compiled", "_entries", "_fields", "_parameters", "_progress", "_scratch", "_threads"},
+    {"_archive", "_compiled", "_entries", "_fields", "_frames", "_parameters", "_progress", "_scratch", "_threads"},
     {"words"}, {"passes"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},
     {"datasets"}, {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_additive"}, {"_covariates"}, FAMILIES,

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.spatial.distance import cdist
 
 from latentia.mixtures import MultiViewMixture
@@ -234,6 +235,77 @@ def one_within(rng: Rng, n: int) -> np.ndarray:
     return in_pairs(rng, np.zeros(n, int), (rng.random((n, 24)) < np.linspace(0.2, 0.8, 24)).astype(float))
 
 
+def kinds(
+    rng: Rng,
+    n: int = 4000,
+    k: int = 3,
+    *,
+    gaps: float = 0.0,
+    contrast: float = 1.0,
+    asked: int | None = None,
+    alone: bool = False,
+    change: Callable[[Rng, pd.DataFrame], pd.DataFrame] | None = None,
+) -> Case:
+    """A table of numbers, categories and counts; ``alone`` puts the cells of each column in an order of their own."""
+    means, sd = contrast * rng.standard_normal((k, 4)), rng.uniform(0.5, 1.5, (k, 4))
+    chances, rates = (
+        rng.dirichlet(np.full(3, 1 / contrast), (k, 4)),
+        rng.gamma(1 / contrast, 4 * contrast, (k, 4)) + 0.2,
+    )
+    shares = spread_shares(k, 2)
+
+    def draw(rng: Rng, n: int, gaps: float) -> tuple[pd.DataFrame, np.ndarray]:
+        labels = labels_of(rng, n, shares, 0.0)
+        values = (rng.random((n, 4, 1)) > chances[labels].cumsum(axis=2)[:, :, :2]).sum(axis=2)
+        numbers = means[labels] + sd[labels] * rng.standard_normal((n, 4))
+        tables = {
+            "number": numbers,
+            "category": np.array(["a", "b", "c"], object)[values],
+            "count": rng.poisson(rates[labels]),
+        }
+        frame = pd.DataFrame(
+            {f"{kind} {i}": column for kind, table in tables.items() for i, column in enumerate(table.T)}
+        )
+        frame = change(rng, frame) if change else frame
+        if alone:
+            frame = pd.DataFrame({name: rng.permutation(frame[name].to_numpy()) for name in frame})
+        return frame.mask(rng.random(frame.shape) < gaps), labels
+
+    (rows, _), (new, _), (many, of_many) = draw(rng, n, gaps), draw(rng, 1000, gaps), draw(rng, 30_000, 0.0)
+    kind = {"number": "gaussian", "category": "categorical", "count": "poisson"}
+    said = {name: kind[name.split()[0]] for name in rows}
+    dummies = pd.get_dummies(many, prefix_sep=" = ", dtype=float)
+    true = dummies.groupby(of_many).mean()
+
+    def errors(model: Any) -> np.ndarray:
+        features = [name for view in model.feature_names for name in view]
+        scales = np.concatenate(model.column_scales)
+        return cdist(np.hstack(model.means_) / scales, true[features].to_numpy() / scales)
+
+    def score(model: Any) -> tuple[float, float]:
+        return model.score(new), MultiViewMixture(1, distribution=said, n_splits=0).fit(rows).score(new)
+
+    return Case(
+        lambda refine: MultiViewMixture(k if asked is None else asked, distribution=said, refine=refine),
+        lambda model: model.fit(rows), None if alone else errors, score,
+    )  # fmt: skip
+
+
+def uneven_counts(rng: Rng, frame: pd.DataFrame) -> pd.DataFrame:
+    """Counts of rows that are more or less active, whatever their component."""
+    active = rng.gamma(2, 0.5, len(frame))
+    counts = [name for name in frame if name.startswith("count")]
+    return frame.assign(**{name: rng.poisson(frame[name] * active).astype(float) for name in counts})
+
+
+def echoed(rng: Rng, frame: pd.DataFrame) -> pd.DataFrame:
+    """Two columns say mostly what two others do."""
+    again = rng.random(len(frame)) < 0.7
+    return frame.assign(
+        **{f"{kind} 1": np.where(again, frame[f"{kind} 0"], frame[f"{kind} 1"]) for kind in ("number", "category")}
+    )
+
+
 WORLDS = worlds(
     "MultiViewMixture",
     right={
@@ -250,6 +322,9 @@ WORLDS = worlds(
         "hopeless": lambda rng: switches(rng, 300, 5, 24, 0.2),
         "shares 50-fold": lambda rng: switches(rng, 10_000, 5, 30, fold=50),
         "twins": lambda rng: switches(rng, 10_000, 4, 30, means=twins(rng, 4, 30, 0.12)),
+        "columns of several kinds": lambda rng: kinds(rng),
+        "columns of several kinds, gaps": lambda rng: kinds(rng, gaps=0.2),
+        "columns of several kinds, weak": lambda rng: kinds(rng, 3000, 4, contrast=0.6),
         "numbers, close": lambda rng: measured(rng, 5000, 4, 18, 0.6),
     },
     wrong={
@@ -275,11 +350,15 @@ WORLDS = worlds(
         "numbers with tails": lambda rng: measured(rng, noise=heavy),
         "numbers with a common factor": lambda rng: measured(rng, sep=0.8, noise=common_factor),
         "views joined wrongly": mixed_views,
+        "columns of several kinds, uneven counts": lambda rng: kinds(rng, change=uneven_counts),
+        "columns of several kinds, echoes": lambda rng: kinds(rng, change=echoed),
+        "columns of several kinds, K twice": lambda rng: kinds(rng, asked=6),
     },
     empty={
         "independent switches": nothing(lambda rng, n: rng.random((n, 24)) < np.linspace(0.1, 0.9, 24)),
         "independent numbers": nothing(lambda rng, n: rng.standard_normal((n, 18)), "gaussian"),
         "one component, pairs of features": nothing(one_within),
+        "columns of several kinds, alone": lambda rng: kinds(rng, alone=True),
         "numbers with memory": nothing(lambda rng, n: remembering(rng, n, 18, 0.97), "gaussian"),
     },
 )

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from ._entries import LARGEST, is_missing, missing_entries
+from ._frames import column_names_of, is_annotated, table_of
 from .exceptions import LatentiaError
 from .passes import Block, Blocks, MappedBlocks
 from .passes.tables import as_table, unmasked
@@ -97,12 +98,15 @@ def table_blocks(
         X, sparse_allowed=sparse, min_rows=min_rows if reset else 1, min_columns=min_columns if reset else 1,
         dtype=dtype if isinstance(dtype, str) else list(dtype), missing=missing, estimator=estimator,
     )  # fmt: skip
+    names = column_names_of(X) if is_annotated(X) else None
     try:
         validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of the columns
     except (ValueError, TypeError) as error:
         raise LatentiaError(str(error)) from error
     if reset:
-        estimator._column_names = getattr(estimator, "feature_names_in_", None)
+        estimator._column_names = getattr(estimator, "feature_names_in_", names)
+    elif names is not None and estimator._column_names is not None and names != list(estimator._column_names):
+        raise LatentiaError(f"The variables begin {', '.join(names[:3])}: give those of the fit, in the same order.")
     return Blocks.from_array(table, lengths=lengths)
 
 
@@ -138,13 +142,14 @@ def number_table(
     estimator : estimator, optional
         Named in messages about sizes.
     """
-    _check_form(X, name)
-    if sparse.issparse(X):
+    check_form(X, name)
+    table = table_of(X)
+    if sparse.issparse(table):
         if not sparse_allowed:
             raise LatentiaError(f"{name} is sparse, and a dense table is needed: use its toarray().")
-        table = as_table(X, name)
+        table = as_table(table, name)
     else:
-        table = unmasked(X)
+        table = unmasked(table)
     try:
         with np.errstate(all="ignore"):  # of conversions, whose results are looked at one by one
             found = check_array(
@@ -155,7 +160,7 @@ def number_table(
     except (ValueError, TypeError, OverflowError) as error:
         _check_cells(X, name)
         raise LatentiaError(f"{name}: {error}") from error
-    check_sizes(found, "" if name == "X" else f" of {name}", names=_names_of(X), missing=missing, given=table)
+    check_sizes(found, "" if name == "X" else f" of {name}", names=column_names_of(X), missing=missing, given=table)
     return found
 
 
@@ -212,12 +217,7 @@ def _weights_of(sample_weight: Any, n_rows: int) -> np.ndarray:
     return weights
 
 
-def _names_of(table: Any) -> list[str] | None:
-    """Names of the columns of a data frame."""
-    return [str(column) for column in table.columns] if hasattr(table, "columns") else None
-
-
-def _check_form(X: Any, name: str) -> None:
+def check_form(X: Any, name: str) -> None:
     """Raise for what has no rows and columns, or none of numbers."""
     what = "a table of numbers in rows and columns is needed, such as an array, a sparse matrix or a DataFrame"
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -299,24 +299,21 @@ def _check_cells(X: Any, name: str) -> None:
     """Raise for the first entry that is no number, if there is one."""
     if sparse.issparse(X):
         return
-    frame = hasattr(X, "columns") and hasattr(X, "dtypes")
-    table = None if frame else np.array(X, dtype=object, ndmin=2)
-    for number in range(X.shape[1] if frame else table.shape[1]):  # type: ignore[union-attr]
-        column = (
-            np.asarray(X.iloc[:, number] if hasattr(X, "iloc") else X[X.columns[number]])
-            if table is None
-            else table[:, number]
-        )
+    names, X = column_names_of(X), table_of(X)
+    table = None if hasattr(X, "iloc") else np.array(X, dtype=object, ndmin=2)
+    for number in range(X.shape[1] if table is None else table.shape[1]):
+        column = np.asarray(X.iloc[:, number]) if table is None else table[:, number]
         if column.dtype.kind in "biuf":
             continue
-        for row, value in enumerate(column):
-            if is_missing(value) or (isinstance(value, Number) and not isinstance(value, complex) and _fits(value)):
+        for row, value in enumerate(column.tolist()):
+            if is_missing(value) or (isinstance(value, Number) and not isinstance(value, complex) and fits(value)):
                 continue
-            named = f"column {X.columns[number]!r}" if frame else f"column {number}"
-            _refuse_cell(value, f"Row {row}, {named} of {name}")
+            named = f"column {number}" if names is None else f"column {names[number]!r}"
+            refuse_cell(value, f"Row {row}, {named} of {name}")
 
 
-def _fits(value: Any) -> bool:
+def fits(value: Any) -> bool:
+    """Whether a number can be one of 64 bits."""
     try:
         float(value)
     except (OverflowError, TypeError, ValueError):
@@ -324,7 +321,7 @@ def _fits(value: Any) -> bool:
     return True
 
 
-def _refuse_cell(value: Any, where: str) -> None:
+def refuse_cell(value: Any, where: str) -> None:
     """Raise unless a string holds a number."""
     shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}..."
     try:

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ._frames import new_frame
 from ._scratch import whole_file
 from .evidence import Evidence, again_text, dealt_rows
-from .exceptions import MissingExtraError
 
 __all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
 
@@ -226,12 +226,8 @@ class Table:
         return [dict(zip(names, row, strict=True)) for row in values]
 
     def to_frame(self) -> Any:
-        """All columns as a pandas data frame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("pandas", "data", "Table.to_frame") from None
-        return pd.DataFrame({column.name: list(map(_plain, column.values)) for column in self.columns})
+        """All columns as a data frame of pandas, or of polars after ``sklearn.set_config(transform_output="polars")``."""
+        return new_frame({column.name: list(map(_plain, column.values)) for column in self.columns}, "Table.to_frame")
 
     def texts(self) -> Iterator[list[str]]:
         """The rows of its file, after the line of headings."""

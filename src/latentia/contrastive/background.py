@@ -260,7 +260,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     def _reading(self, fitted: Fitted) -> Reading:
         """Coordinates of cases along the directions."""
-        return Reading(self.transform(fitted.some).T, signed=True)
+        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
 
     def _distances(self, other: BackgroundPCA) -> np.ndarray:
         return _sines(self.components_, other.components_)

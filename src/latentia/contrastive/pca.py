@@ -178,7 +178,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
 
     def _reading(self, fitted: Fitted) -> Reading:
         """Coordinates of rows along the directions."""
-        return Reading(self.transform(fitted.some).T, signed=True)
+        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
 
     def _distances(self, other: ContrastivePCA) -> np.ndarray:
         mine, others = (_Axes(np.empty(0), one.components_, 1.0) for one in (self, other))

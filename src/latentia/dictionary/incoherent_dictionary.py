@@ -254,7 +254,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     def _reading(self, fitted: Fitted) -> Reading:
         """Codes of rows."""
-        return Reading(self.transform(fitted.some).T, signed=True)
+        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what codes leave and where atoms come together; and a half's atoms on other rows."""

@@ -139,7 +139,7 @@ def _table(data: Any, n_rows: int) -> dict[Any, Any]:
         raise LatentiaError(
             f"a data frame or a dict of columns is needed, not {type(data).__name__}.", parameter="data"
         )
-    names = list(data) if isinstance(data, Mapping) else list(data.columns)
+    names = list(data) if isinstance(data, Mapping) else getattr(data, "column_names", None) or list(data.columns)
     table = {name: data[name] for name in names}
     for name, column in table.items():
         if len(column) != n_rows:
@@ -153,5 +153,6 @@ def _cells(column: Any) -> Any:
     if values.dtype.kind not in "OUS":
         return column if hasattr(column, "cat") else values
     return np.array(
-        [None if is_missing(one) or (isinstance(one, str) and not one.strip()) else one for one in column], object
+        [None if is_missing(one) or (isinstance(one, str) and not one.strip()) else one for one in values.tolist()],
+        object,
     )

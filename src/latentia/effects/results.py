@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
+from .._frames import frame_of_rows
 from .._presentation import shown_by
-from ..exceptions import LatentiaError, MissingExtraError
+from ..exceptions import LatentiaError
 from .estimates import Estimates
 
 _SHOWN = 40  # rows of the text
@@ -116,7 +117,7 @@ class Effects:
         return [(self.terms[p], self.estimate[p], self.low[p], self.high[p]) for p in places]
 
     def to_frame(self) -> Any:
-        """A row for every component and term as a pandas data frame.
+        """A row for every component and term as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`.
 
         Returns
         -------
@@ -128,11 +129,7 @@ class Effects:
         MissingExtraError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("pandas", "data", "Effects.to_frame") from None
-        return pd.DataFrame(self.rows())
+        return frame_of_rows(self.rows(), "Effects.to_frame")
 
     def plot(self, *, terms: Sequence[str] | None = None, ax: Any = None) -> Any:
         """Draw the estimates and their intervals: see `latentia.plots.plot_effects`.

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import _fields as of
-from ..exceptions import LatentiaError, MissingExtraError
+from .._frames import frame_of_rows
+from ..exceptions import LatentiaError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
 from .grades import Component, Components, Grade, Status, component_grades, grade_of, status
@@ -243,12 +244,8 @@ class Evidence:
         return [(status(check), check) for check in self.checks if status(check)]
 
     def to_frame(self) -> Any:
-        """The checks as a pandas data frame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("pandas", "data", "Evidence.to_frame") from None
-        return pd.DataFrame(self.rows(), columns=list(_COLUMNS))
+        """The checks as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`."""
+        return frame_of_rows(self.rows(), "Evidence.to_frame", list(_COLUMNS))
 
     def rows(self) -> list[dict[str, Any]]:
         """The checks as dictionaries of name, symbol, measured, needed, holds, meaning and reference."""

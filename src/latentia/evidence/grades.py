@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..exceptions import MissingExtraError
+from .._frames import frame_of_rows
 from .checks import EXPECTED_ERROR, Check
 
 __all__ = ["GRADES", "Component", "Components", "Grade", "Status", "component_grades", "grade_of", "status"]
@@ -76,12 +76,9 @@ class Components(Sequence[Component]):
         return [one for one in self._records if one.grade == grade]
 
     def to_frame(self) -> Any:
-        """As a pandas data frame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("pandas", "data", "Components.to_frame") from None
-        return pd.DataFrame([vars(one) for one in self._records], columns=list(Component.__annotations__))
+        """As a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`."""
+        rows = [vars(one) for one in self._records]
+        return frame_of_rows(rows, "Components.to_frame", list(Component.__annotations__))
 
 
 def status(check: Check) -> Status:

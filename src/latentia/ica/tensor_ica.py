@@ -318,7 +318,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
 
     def _reading(self, fitted: Fitted) -> Reading:
         """The sources of rows."""
-        return Reading(self.transform(fitted.some).T, signed=True)
+        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
 
     def _distance(self, one: _Unmixing, other: _Unmixing, moments: _Moments) -> np.ndarray:
         return _crosstalk(other.matrix @ one.inverse)

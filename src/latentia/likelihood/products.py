@@ -17,7 +17,7 @@ from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .gaussian import add_gaussian, gaussian_log_density
 from .rows import MixtureSums, add_rows, log, merged, responsibilities
 
-__all__ = ["ProductMixtureUpdate", "product_log_density"]
+__all__ = ["ProductMixtureUpdate", "observed_sums", "product_log_density"]
 
 _IMPOSSIBLE = -1e300  # logarithm of zero that can be multiplied by zero
 
@@ -63,27 +63,22 @@ class ProductMixtureUpdate:
         posterior, log_likelihood = responsibilities(log_density, self.weights)
         mass, table, missing = posterior.sum(axis=0), block[0], missing_entries(block[0])
         if missing is not None:
-            self._add_observed(state, table, missing, posterior, mass)
+            self._add_observed(state, table, missing, posterior)
         elif self.kind == "gaussian":
             add_gaussian(table, posterior, self.means, state.first, state.second)
         else:
             state.first += (table.T @ posterior).T
         return add_rows(state, mass, log_likelihood)
 
-    def _add_observed(
-        self, state: MixtureSums, table: np.ndarray, missing: np.ndarray, posterior: np.ndarray, mass: np.ndarray
-    ) -> None:
+    def _add_observed(self, state: MixtureSums, table: np.ndarray, missing: np.ndarray, posterior: np.ndarray) -> None:
         """Sums over entries that are there, and what is expected of the others."""
-        expected = posterior.T @ missing.astype(np.float64)
         if self.variances is None:
+            expected = posterior.T @ missing.astype(np.float64)
             state.first += posterior.T @ np.where(missing, 0.0, table) + expected * self.means
             return
-        centre = self.means.mean(axis=0)
-        rows, means, seen = np.where(missing, 0.0, table - centre), self.means - centre, mass[:, None] - expected
-        sums = posterior.T @ rows
-        state.first += sums - seen * means
-        squares = posterior.T @ rows**2 - 2 * means * sums + seen * means**2
-        state.second += np.maximum(squares, 0.0) + expected * self.variances
+        first, second = observed_sums(table, missing, posterior, self.means, self.variances)
+        state.first += first
+        state.second += second
 
     def merge(self, first: MixtureSums, second: MixtureSums) -> MixtureSums:
         return merged(first, second)
@@ -94,6 +89,27 @@ class ProductMixtureUpdate:
             chances = Chances(self.means, sums.first, sums.mass[:, None], low=self.floor, high=1 - self.floor)
             return chances, weights
         return Gaussians(self.means, self.variances, sums.mass, sums.first, sums.second, self.floor), weights
+
+
+def observed_sums(
+    table: np.ndarray, missing: np.ndarray, posterior: np.ndarray, means: np.ndarray, variances: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of r (x - mean) and r (x - mean)^2 over rows, (K, d), with what is expected of entries that are missing.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n, d)
+    missing : ndarray of bool, shape (n, d)
+    posterior : ndarray of shape (n, K)
+        Shares r of the components.
+    means, variances : ndarray of shape (K, d)
+    """
+    expected = posterior.T @ missing.astype(np.float64)
+    centre = means.mean(axis=0)
+    rows, gaps, seen = np.where(missing, 0.0, table - centre), means - centre, posterior.sum(axis=0)[:, None] - expected
+    sums = posterior.T @ rows
+    squares = posterior.T @ rows**2 - 2 * gaps * sums + seen * gaps**2
+    return sums - seen * gaps, np.maximum(squares, 0.0) + expected * variances
 
 
 def product_log_density(kind: str, X: Any, means: np.ndarray, variances: np.ndarray | None = None) -> np.ndarray:

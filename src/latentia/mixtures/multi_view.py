@@ -9,7 +9,8 @@ Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Prince
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -19,7 +20,8 @@ from scipy.spatial.distance import cdist
 
 from .. import _fields as of
 from .._base import fitting
-from .._parameters import Choice, NComponents, OrNone, Seed
+from .._frames import column_names_of, frame_of
+from .._parameters import NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, number_table, weighted
 from ..evidence import (
@@ -36,8 +38,7 @@ from ..evidence import (
     trivial_checks,
 )
 from ..exceptions import LatentiaError
-from ..likelihood import Refine, Refined, Refinement, independent_features, normalised, over, refine
-from ..likelihood.products import ProductMixtureUpdate, product_log_density
+from ..likelihood import Refine, Refined, Refinement, normalised, over, race, refine
 from ..metrics import nearest_others
 from ..moments import (
     ColumnMoments,
@@ -52,27 +53,74 @@ from ..moments import (
     left_within_views,
     principal_coordinates,
 )
-from ..passes import Block, Blocks, RowGroups, accumulate, sample_rows
+from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
+from ._columns import Columns, Encoded, Kinds, Table, learned_columns
+from ._dealt import deals
+from ._emissions import FLOOR, Emissions, Mixed, OneKind
 from ._methods import MixtureMethods
 from ._observed import ObservedColumns, filled, observed_columns
 
 __all__ = ["MultiViewMixture"]
 
 _OVERSAMPLE = 12
-_LEAST = 1e-3  # least probability of a binary feature, and of its absence
-_FLOOR = 0.02  # of a feature's variance: the least variance of it in a component
+_FEW, _RACED_ROWS = 10, 10_000  # steps of EM, and rows, by which ways to deal columns into views are compared
+_ONE_KIND = ("bernoulli", "gaussian")
 
 
-class MultiViewMixture(MixtureMethods, Staged):
+class _Described:
+    """What a mixture of views says of its columns."""
+
+    @property
+    def view_columns(self: Any) -> list[list[Any]] | None:
+        """Columns of each view, by place or name; None where views are tables."""
+        return self._layout.columns
+
+    @property
+    def feature_names(self: Any) -> list[list[str]] | None:
+        """Names of the features of each view: of columns of several kinds one for every value of a category."""
+        return self._layout.names
+
+    @property
+    def has_densities(self: Any) -> bool:
+        """Whether rows have probabilities: not where nothing is assumed within views."""
+        return self._emissions is not None
+
+    @property
+    def kinds(self: Any) -> dict[str, str] | None:
+        """Of columns of several kinds: "gaussian", "categorical" or "poisson", by name; None where there are none."""
+        return None if self._columns is None else dict(zip(self._columns.names, self._columns.kinds, strict=True))
+
+    @property
+    def parameters(self: Any) -> list[tuple[str, str, np.ndarray]]:
+        """Of columns of several kinds: column, what it is, and its value in each component, (K,), for every parameter."""
+        if self._columns is None:
+            return []
+        return self._columns.parameters(np.hstack(self.means_), np.hstack(self.variances_))
+
+    @property
+    def column_scales(self: Any) -> list[np.ndarray]:
+        """Standard deviations of the columns of each view, in which distances are measured."""
+        return self._scales
+
+    @property
+    def _emissions(self: Any) -> Emissions | None:
+        """Distributions of the features; None where nothing is assumed."""
+        if self._columns is not None:
+            return Mixed(self._columns)
+        return None if self.distribution is None else OneKind(str(self.distribution), _side_by_side, self._layout.place)
+
+
+class MultiViewMixture(_Described, MixtureMethods, Staged):
     """Mixture of views that are independent given the component, fitted by tensor decomposition.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
 
     Choose it for three or more groups of measurements that have nothing in common but the class (words in three parts of
     a text, three sensors, three blocks of a questionnaire), or for one table whose features are independent given the
-    class, cut in three. It assumes no distribution within a view. In every view the means must be affinely independent,
-    which takes at least K - 1 features there. Cells may be missing (NaN).
+    class, cut in three. Columns of one data frame may be numbers, categories and counts. Without a distribution nothing is
+    assumed within a view. In every view the means must be affinely independent, which takes at least K - 1 features there.
+    Cells may be missing (NaN).
 
     Parameters
     ----------
@@ -80,10 +128,12 @@ class MultiViewMixture(MixtureMethods, Staged):
         Number of components K.
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
-    distribution : {None, "bernoulli", "gaussian"}, default=None
+    distribution : {None, "bernoulli", "gaussian", "mixed"}, list or dict, default=None
         Distribution of every feature given the component, all features being independent: ``refine``, `predict` and
-        `score` need one. "gaussian" has a variance for each feature and component. None assumes nothing, and the fit finds
-        means and weights alone.
+        `score` need one. "gaussian" has a variance for each feature and component. "mixed" is for one table whose columns are
+        numbers, categories and counts, by their types (see *Notes*). A list says of every column, and a dict of some by their
+        names, that it is "gaussian", "categorical" or "poisson". None assumes nothing, and the fit finds means and weights
+        alone, but for one data frame without ``views``: it is "mixed" there.
     refine : int or "auto", default="auto"
         EM under ``distribution``, from the moments: "auto" makes accelerated steps until they converge, a number that
         many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" without a distribution. See
@@ -101,10 +151,11 @@ class MultiViewMixture(MixtureMethods, Staged):
     Attributes
     ----------
     means_ : list of ndarray of shape (K, D_a)
-        Means of every view, in order of decreasing weight.
+        Means of every view, in order of decreasing weight. Of "mixed" columns: means of numbers, rates of counts, and
+        probabilities of every value of a category, by ``feature_names``; ``tables["columns"]`` has them by column.
     weights_ : ndarray of shape (K,)
     variances_ : list of ndarray of shape (K, D_a)
-        Variances of the features, with ``distribution="gaussian"``.
+        Variances of the features, with ``distribution="gaussian"`` and "mixed".
     evidence_ : Evidence
         Checks of the assumptions, and the expected l2 error of every component over all features, in standard deviations
         of the data (``component_errors``), widened where the fit leaves more of the moments than noise is.
@@ -130,6 +181,10 @@ class MultiViewMixture(MixtureMethods, Staged):
     5. Entries may be missing: moments are those of the entries that are there, over their shares, and EM leaves the
        others out. Moments ask that entries of one view are missing independently of those of another given the component.
     6. More than three views are joined into three: view i goes to group i mod 3.
+    7. "mixed": a category is a feature of 0 and 1 for each of its values, whose mean is its probability, and the columns are
+       dealt into three views, in the way from whose moments a few steps of EM come highest. By type floats are numbers; texts,
+       truth values and categories are categories, and so are whole numbers of two values; other whole numbers of at least 0
+       are counts where their mean is at most 20, and numbers otherwise. Floats with gaps that are whole count as whole numbers.
 
     References
     ----------
@@ -146,19 +201,20 @@ class MultiViewMixture(MixtureMethods, Staged):
     [(3, 10), (3, 10), (3, 10)]
     """
 
-    _constraints: ClassVar = {"distribution": OrNone(Choice("bernoulli", "gaussian"))}
-    _compared = ("means_", "_scales", "_layout")
+    _constraints: ClassVar = {"distribution": OrNone(Kinds())}
+    _compared = ("means_", "_scales", "_layout", "_columns")
     n_features_in_: Annotated[int, of.optional(of.count())]
     means_: Annotated[list[np.ndarray], of.numbers("K #")]
     variances_: Annotated[list[np.ndarray], of.optional(of.numbers("K #", of.LEAST))]
     _scales: Annotated[list[np.ndarray], of.numbers("#", of.LEAST)]
     _layout: _Layout
+    _columns: Annotated[Columns | None, of.optional(of.Field())] = None
 
     def __init__(
         self,
         n_components: NComponents = 5,
         *,
-        distribution: str | None = None,
+        distribution: str | Sequence[str] | Mapping[str, str] | None = None,
         refine: Refine = "auto",
         n_splits: int = 3,
         random_state: Seed = 0,
@@ -182,6 +238,7 @@ class MultiViewMixture(MixtureMethods, Staged):
         Parameters
         ----------
         X : list of three or more tables of shape (n_rows, D_a), or one of shape (n_rows, D), or Blocks of three or more parts
+            One table, such as a data frame, may have columns of several kinds: see ``distribution``.
             NaN is a missing entry, in tables that are not sparse; every row and column must have one that is there.
         y : ignored
         views : list of lists of columns, optional
@@ -199,16 +256,47 @@ class MultiViewMixture(MixtureMethods, Staged):
             If a parameter is out of its range, if there are fewer than three views, if they differ in rows, if X has
             infinite entries, or if a row or column has no entry at all.
         """
-        blocks = weighted(_split(X, views), sample_weight)
-        self._layout = _layout(blocks, X, views)
+        blocks = self._encoded(X, views) if _is_mixed(self.distribution, X, views) else _split(X, views)
+        blocks = weighted(blocks, sample_weight)
+        self._layout = _layout(blocks, X, views) if self._columns is None else _layout_of(self._columns, blocks)
         self._check_count(blocks)
         return self._fit_stages(blocks)
+
+    def _encoded(self, X: Any, views: Any) -> Blocks:
+        """Features of columns of several kinds, with a part a view."""
+        if not isinstance(X, Encoded):
+            if _is_several(X) and not (isinstance(X, Blocks) and len(X.shapes) == 1):
+                raise LatentiaError("X: columns of several kinds are in one table, and this is one for each view.")
+            table = Table.of(X)
+            given = None
+            if views is not None:
+                given = _columns_of_views(views, table.names if table.named else None, len(table.columns))
+            columns, cells = learned_columns(table, self.distribution, given)
+            X = Encoded(columns, columns.encoded(cells, learned=True))
+            X = self._best_deal(deals(X, self.n_components, self._seed)) if views is None else X
+        self._columns = X.columns
+        return X.blocks
+
+    def _best_deal(self, ways: Sequence[Encoded]) -> Encoded:
+        """Of ways to deal columns into views the one from whose moments a few steps of EM come highest, on some of the rows."""
+
+        def climb(way: Encoded) -> tuple[float, Encoded]:
+            one = copy(self)
+            one._columns, one._layout, one.refine = way.columns, _layout_of(way.columns, way.blocks), _FEW
+            one._check_count(way.blocks)
+            rows = Blocks.from_array(*sample_rows(way.blocks, _RACED_ROWS))
+            dealt = one._dealt(rows)
+            moments, part = one._moments(rows, dealt), Part(dealt.all, dealt, rows)
+            reached = one._refine(one._recover(moments, part, None), moments, part, None)
+            return float(reached.refinement.log_likelihood[-1]), way
+
+        return race({str(i): way for i, way in enumerate(ways)}, climb).reached if self.refine else ways[0]
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
         """Passes over the data: columns, coordinates of three joined views, and moments of four groups of rows."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        layout, observed = self._layout, observed_columns(rows, **options)
-        columns = _checked_columns([one.moments for one in observed], layout, rows, self.distribution)
+        layout, observed, emissions = self._layout, observed_columns(rows, **options), self._emissions
+        columns = _checked_columns([one.moments for one in observed], rows, emissions)
         scales = [np.sqrt(np.where(c.variance > 0, c.variance, 1.0)) for c in columns]
         inverse = [np.where(c.variance > 0, 1.0 / scale, 0.0) for c, scale in zip(columns, scales, strict=True)]
         joined = _joined(_whole(rows, observed), layout.joined)
@@ -220,9 +308,8 @@ class MultiViewMixture(MixtureMethods, Staged):
             for part, views in enumerate(layout.joined)
         ]  # fmt: skip
         coordinates, n_passes = [one for one, _ in found], sum(n for _, n in found)
-        statistic = ViewMoments(
-            coordinates, lambda block: (block, dealt.of(block.rows)), dealt.n, squares=self.distribution == "gaussian"
-        )
+        squares = emissions is not None and emissions.squares
+        statistic = ViewMoments(coordinates, lambda b: (b, dealt.of(b.rows)), dealt.n, squares=squares)
         sums = accumulate(joined, statistic, **options)
         shares = None if all(one.whole for one in observed) else [one.share for one in observed]
         return _Moments(layout, columns, shares, scales, statistic, sums, dealt, n_passes + 2)
@@ -250,12 +337,12 @@ class MultiViewMixture(MixtureMethods, Staged):
         moments: _Moments = fitted.moments
         mixture: _Mixture = fitted.model.parameters
         measured = _measured(found, moments)
-        misfits = _misfits(mixture, found, moments, self.distribution, measured.surplus)
+        misfits = _misfits(mixture, found, moments, self._emissions, measured.surplus)
         apart = nearest_others(_scaled(mixture.means, moments.scales), "euclidean")
         parts = fitted.errors(self.n_splits).widened(misfits.together(bool(self._steps)).bias(apart))
-        self._keep_confusions(fitted, 0 if self.distribution is None else self.n_splits)
+        self._keep_confusions(fitted, 0 if self._emissions is None else self.n_splits)
         checks = _checks(fitted.model, found, moments, parts, measured, misfits)
-        return checks + self._against_independence(fitted.rows, moments), parts
+        return checks + self._checks_of_rows(fitted.rows, moments), parts
 
     def _keep(self, fitted: Fitted) -> None:
         mixture: _Mixture = fitted.model.parameters
@@ -267,49 +354,57 @@ class MultiViewMixture(MixtureMethods, Staged):
 
     def _reading(self, fitted: Fitted) -> Reading | None:
         """Without a likelihood rows have no probabilities."""
-        return None if self.distribution is None else super()._reading(fitted)
+        return None if self._emissions is None else super()._reading(fitted)
 
     @property
     def _steps(self) -> Refine:
         """Of refining, for which there must be a likelihood."""
-        return 0 if self.distribution is None else self.refine
+        return 0 if self._emissions is None else self.refine
 
     def _settled(self, mixture: _Mixture, moments: _Moments, part: Part) -> Refined:
         """After EM on the rows of a part."""
-        if not self._steps:
-            return Refined(mixture.sorted(), Refinement.none())
-        kind, layout = str(self.distribution), moments.layout
+        emissions, layout = self._emissions, moments.layout
+        if emissions is None or not self._steps:
+            return Refined((mixture if emissions is None else _spread(mixture, emissions)).sorted(), Refinement.none())
         shape = part.rows.n_rows, sum(layout.widths)
-        rows = part.rows.map(lambda block: [_features(block, kind, layout)], [shape])
-        floor = _FLOOR * np.concatenate(moments.scales) ** 2 if kind == "gaussian" else _LEAST
-        mean, weights = np.hstack(_possible(mixture.means, kind)), mixture.weights
-        variance = None if mixture.variances is None else np.hstack(mixture.variances)
-        update = ProductMixtureUpdate(kind, mean, variance, weights, floor)
+        rows = part.rows.map(lambda block: [emissions.table(block)], [shape])
+        variances = None if mixture.variances is None else np.hstack(mixture.variances)
+        update = emissions.update(np.hstack(mixture.means), variances, mixture.weights, np.concatenate(moments.scales))
         found = refine(update, over(rows, self.n_jobs, self.verbose), self._steps)
-        mean, *spread, weights = found.values
-        variances = layout.split(spread[0]) if spread else None
-        return Refined(_Mixture(layout.split(mean), weights, variances).sorted(), found)
+        means, spread, weights = emissions.answer(found.values)
+        of_views = None if spread is None else layout.split(spread)
+        return Refined(_Mixture(layout.split(means), weights, of_views).sorted(), found)
 
-    def _against_independence(self, blocks: Blocks, moments: _Moments) -> list[Check]:
-        """Whether the fit predicts better than one component, where there is a likelihood."""
-        if self.distribution is None:
+    def _checks_of_rows(self, blocks: Blocks, moments: _Moments) -> list[Check]:
+        """Whether the fit predicts better than one component, and what it says of rows, where there is a likelihood."""
+        emissions = self._emissions
+        if emissions is None:
             return []
         rows = list(sample_rows(blocks))
-        trivial, n_parameters = independent_features(_side_by_side(rows), self.distribution)
+        trivial, n_parameters = emissions.independent(
+            _side_by_side(rows),
+            self.weights_,
+            np.hstack(self.means_),
+            np.hstack(self.variances_) if emissions.squares else None,
+        )
         n_rows = round(independent_rows(moments.of(moments.dealt.all), moments.halves))
         extra = counted_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
-        found = [normalised(joint, self.weights_)[1] for joint in self._joint(Blocks.from_array(*rows))]
-        return trivial_checks(np.concatenate(found), trivial, extra=extra, n_rows=n_rows, against="one component")
+        joint = np.vstack(list(self._joint(Blocks.from_array(*rows))))
+        posterior, heights = normalised(joint, self.weights_)
+        found = trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")
+        return found + emissions.checks(_side_by_side(rows), posterior, np.hstack(self.means_))
 
     def _check_parameters(self) -> None:
         if self.refine not in (0, "auto") and self.distribution is None:
             raise LatentiaError(
-                "a likelihood is needed: choose a distribution, 'bernoulli' or 'gaussian'.",
+                "a likelihood is needed: choose a distribution, 'bernoulli', 'gaussian' or 'mixed'.",
                 parameter="refine", value=self.refine,
             )  # fmt: skip
 
     def _check_count(self, blocks: Blocks) -> None:
         k, widths = self.n_components, self._layout.joined_widths
+        if self._columns is not None:
+            widths = [sum(self._columns.free(self._columns.views[i]) for i in views) for views in self._layout.joined]
         if min(widths) < k - 1:
             raise LatentiaError(
                 f"at least {k - 1} features are needed in each of three views, and they have "
@@ -326,6 +421,9 @@ class MultiViewMixture(MixtureMethods, Staged):
         return _nearest(self.means_, other.means_, self._scales)
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
+        if self._columns is not None:
+            blocks = X.blocks if isinstance(X, Encoded) else self._columns.blocks(X)
+            return [{"X": Encoded(self._columns, half)} for half in blocks.split(2, random_state)]
         views = None if _is_several(X) else fit_parameters.get("views", self._layout.columns)
         return [{"X": half} for half in _split(X, views).split(2, random_state)]
 
@@ -353,35 +451,22 @@ class MultiViewMixture(MixtureMethods, Staged):
         return self.fit(X, views=views, sample_weight=sample_weight).predict(X)
 
     def _n_parameters(self) -> int:
-        k, d = len(self.weights_), sum(self._layout.widths)
-        return k - 1 + k * d * (2 if self.distribution == "gaussian" else 1)
+        k, d, emissions = len(self.weights_), sum(self._layout.widths), self._emissions
+        return k - 1 + k * (d if emissions is None else emissions.n_parameters(d))
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Log-density of each row together with each component, (n, K), block by block."""
-        if self.distribution is None:
+        emissions = self._emissions
+        if emissions is None:
             raise LatentiaError(
-                "there are means and no densities: fit with 'bernoulli' or 'gaussian'.",
+                "there are means and no densities: fit with 'bernoulli', 'gaussian' or 'mixed'.",
                 parameter="distribution",
                 value=None,
             )
-        kind, layout, blocks = self.distribution, self._layout, self.views_of(X)
-        means = np.hstack(_possible(self.means_, kind))  # moments may lie outside
-        variances = np.hstack(self.variances_) if kind == "gaussian" else None
+        blocks, means = self.views_of(X), emissions.possible(np.hstack(self.means_))  # moments may lie outside
+        variances = np.hstack(self.variances_) if emissions.squares else None
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
-        return (
-            product_log_density(kind, _features(block, kind, layout), means, variances) + log_weights
-            for block in blocks
-        )
-
-    @property
-    def view_columns(self) -> list[list[Any]] | None:
-        """Columns of each view, by place or name; None where views are tables."""
-        return self._layout.columns
-
-    @property
-    def column_scales(self) -> list[np.ndarray]:
-        """Standard deviations of the columns of each view, in which distances are measured."""
-        return self._scales
+        return (emissions.log_density(emissions.table(block), means, variances) + log_weights for block in blocks)
 
     def views_of(self, X: Any) -> Blocks:
         """Return data like that of ``fit`` as blocks whose parts are the views.
@@ -400,6 +485,8 @@ class MultiViewMixture(MixtureMethods, Staged):
         LatentiaError
             If the views have other columns than those of the fit, or no rows.
         """
+        if self._columns is not None:
+            return X if isinstance(X, Blocks) and len(X.shapes) > 1 else self._columns.blocks(X)
         layout, several = self._layout, _is_several(X)
         if not several and layout.columns is None:
             raise LatentiaError(f"The model was fitted on {len(layout.widths)} tables: give as many, in a list.")
@@ -426,7 +513,11 @@ class MultiViewMixture(MixtureMethods, Staged):
         if columns is not None:
             same = same and [len(view) for view in columns] == widths and layout.width is not None
             same = same and all(isinstance(c, str) or 0 <= c < layout.width for view in columns for c in view)
-        if self.distribution == "gaussian":
+        if self._columns is not None:
+            self._columns.check()
+            same = same and [sum(map(self._columns.size, view)) for view in self._columns.views] == widths
+        emissions = self._emissions
+        if emissions is not None and emissions.squares:
             same = same and [variance.shape for variance in self.variances_] == [mean.shape for mean in self.means_]
         if not same:
             raise LatentiaError("the views have other widths in different attributes")
@@ -499,13 +590,28 @@ def _layout(blocks: Blocks, X: Any, views: Any) -> _Layout:
     return _Layout(widths, columns, np.shape(X)[1], names)
 
 
+def _layout_of(columns: Columns, blocks: Blocks) -> _Layout:
+    """The layout of encoded columns."""
+    if len(columns.views) < 3:
+        raise LatentiaError(f"{len(columns.views)} views: three or more are needed.")
+    return _Layout([shape[1] for shape in blocks.shapes], None, None, columns.feature_names)
+
+
 def _names(X: Any, views: Any) -> list[list[str]] | None:
     """Names of the columns of every view; None where not all of them have names."""
     tables = [X] if views is not None else [] if isinstance(X, Blocks) else list(X)
-    if not tables or not all(hasattr(table, "columns") for table in tables):
+    found = [column_names_of(table) for table in tables]
+    names = [one for one in found if one]
+    if not names or len(names) < len(found):
         return None
-    names = [[str(name) for name in table.columns] for table in tables]
     return names if views is None else [[c if isinstance(c, str) else names[0][int(c)] for c in view] for view in views]
+
+
+def _is_mixed(distribution: Any, X: Any, views: Any) -> bool:
+    """Whether columns have kinds of their own: of one frame they do, unless something else is asked for."""
+    if distribution is None:
+        return isinstance(X, Encoded) or (views is None and frame_of(X) is not None)
+    return not isinstance(distribution, str) or distribution not in _ONE_KIND
 
 
 def _is_several(X: Any) -> bool:
@@ -535,8 +641,7 @@ def _split(X: Any, views: Any, width: int | None = None) -> Blocks:
         raise LatentiaError(
             "X: a list of three or more tables is needed, or one table with views=[columns, columns, ...]."
         )
-    names = [str(c) for c in X.columns] if hasattr(X, "columns") else None
-    table = _checked(X, 0)
+    names, table = column_names_of(X), _checked(X, 0)
     if width is not None and table.shape[1] != width:
         raise LatentiaError(f"X has {table.shape[1]} columns and the model was fitted on {width}.")
     return Blocks.from_array(*[table[:, columns] for columns in _columns_of_views(views, names, table.shape[1])])
@@ -599,39 +704,13 @@ def _side_by_side(tables: Sequence[Any]) -> Any:
     return np.hstack(list(tables))
 
 
-def _features(block: Block, kind: str, layout: _Layout) -> Any:
-    """The views of a block side by side; under "bernoulli" they must be 0 and 1."""
-    table = _side_by_side(block)
-    if kind != "bernoulli":
-        return table
-    values = table.data if sparse.issparse(table) else table
-    other = (values != 0) & (values != 1) & ~np.isnan(values)
-    if other.any():
-        at = np.argwhere(other)[0]
-        if sparse.issparse(table):
-            row, column = int(np.searchsorted(table.indptr, at[0], side="right")) - 1, int(table.indices[at[0]])
-        else:
-            row, column = map(int, at)
-        raise LatentiaError(
-            f"row {block.rows[row]} has {values[tuple(at)]} in {layout.place(column)}, and features of 0 and 1 are needed: "
-            "use 'gaussian', or make the features binary.",
-            parameter="distribution", value=kind,
-        )  # fmt: skip
-    return table
-
-
-def _check_binary(columns: list[ColumnMoments], layout: _Layout, blocks: Blocks) -> None:
+def _check_binary(columns: list[ColumnMoments], emissions: Emissions, blocks: Blocks) -> None:
     """Raise for features that are not 0 and 1, where there are any: the mean of their squares is not theirs."""
     mean = np.concatenate([column.mean for column in columns])
     off = np.abs(np.concatenate([column.variance for column in columns]) + mean**2 - mean)
     if ((off > 1e-6) | (mean < 0) | (mean > 1)).any():
         for block in blocks:
-            _features(block, "bernoulli", layout)
-
-
-def _possible(means: list[np.ndarray], kind: str) -> list[np.ndarray]:
-    """Means that every row is possible under: probabilities are kept off 0 and 1."""
-    return [np.clip(mean, _LEAST, 1 - _LEAST) if kind == "bernoulli" else mean for mean in means]
+            emissions.table(block)
 
 
 # --- from moments to the mixture ----------------------------------------------------------------------------------
@@ -649,6 +728,15 @@ class _Mixture(NamedTuple):
         order = np.argsort(-self.weights, kind="stable")
         variances = None if self.variances is None else [v[order] for v in self.variances]
         return _Mixture([m[order] for m in self.means], self.weights[order], variances)
+
+
+def _spread(mixture: _Mixture, emissions: Emissions) -> _Mixture:
+    """With the variances that the means ask for."""
+    if mixture.variances is None:
+        return mixture
+    found = emissions.spread(emissions.possible(np.hstack(mixture.means)), np.hstack(mixture.variances))
+    ends = np.cumsum([mean.shape[1] for mean in mixture.means])[:-1]
+    return mixture._replace(variances=np.split(found, ends, axis=1))
 
 
 @dataclass(frozen=True)
@@ -698,7 +786,7 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
             squares = [square * share for square, share in zip(squares, moments.shares, strict=True)]
         centers = layout.separated([c.center[None] for c in moments.statistic.coordinates])
         variances = [
-            np.maximum(square - (mean - center) ** 2, _FLOOR * scale**2)
+            np.maximum(square - (mean - center) ** 2, FLOOR * scale**2)
             for square, mean, center, scale in zip(squares, means, centers, moments.scales, strict=True)
         ]
     return _Recovered(_Mixture(means, frame.weights(v), variances), frame, decomposition)
@@ -729,15 +817,19 @@ def _measured(found: _Recovered, moments: _Moments) -> TensorMeasured:
 
 
 def _misfits(
-    mixture: _Mixture, found: _Recovered, moments: _Moments, distribution: str | None, surplus: bool
+    mixture: _Mixture, found: _Recovered, moments: _Moments, emissions: Emissions | None, surplus: bool
 ) -> ViewMisfits:
     coordinates, whole, weights = moments.statistic.coordinates, moments.of(moments.dealt.all), mixture.weights
     halves, joined = moments.halves, moments.layout.joined
     means = [np.hstack([mixture.means[i] for i in views]) for views in joined]
     seen = [to(mean) for to, mean in zip(coordinates, means, strict=True)]
     within = None
-    if distribution is not None and moments.shares is None:
-        variances = [np.concatenate([moments.columns[i].variance for i in views]) for views in joined]
+    if emissions is not None and moments.shares is None:
+        variance = np.concatenate([column.variance for column in moments.columns])
+        own = emissions.within(variance, np.hstack(mixture.means), weights)
+        places = np.split(np.arange(len(variance)), np.cumsum(moments.layout.widths)[:-1])
+        of_views = [np.concatenate([places[i] for i in views]) for views in joined]
+        variances = [own[places] if own.ndim == 1 else own[places][:, places] for places in of_views]
         within = left_within_views(coordinates, variances, whole, halves, means, weights)
     return ViewMisfits.of(
         left_of_tensor(found.frame, whole, halves, seen, weights),
@@ -792,12 +884,10 @@ def _missing(shares: list[np.ndarray] | None) -> list[Check]:
     return [Check("missing cells", "share", float(1 - np.concatenate(shares).mean()), None, meaning, "model")]
 
 
-def _checked_columns(
-    columns: list[ColumnMoments], layout: _Layout, rows: Blocks, distribution: str | None
-) -> list[ColumnMoments]:
+def _checked_columns(columns: list[ColumnMoments], rows: Blocks, emissions: Emissions | None) -> list[ColumnMoments]:
     for i, column in enumerate(columns):
         if not (column.variance > 0).any():
             raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")
-    if distribution == "bernoulli":
-        _check_binary(columns, layout, rows)
+    if isinstance(emissions, OneKind) and emissions.kind == "bernoulli":
+        _check_binary(columns, emissions, rows)
     return columns

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from .. import _fields as of
+from .._frames import column_names_of, table_of
 from ..exceptions import LatentiaError
 from ..passes.tables import as_table
 
@@ -46,8 +47,7 @@ def label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
     """A sparse table of label sets and what it was made from; one class a row becomes one label a row."""
     if sparse.issparse(Y):
         return as_table(Y, "Y"), LabelSets(np.arange(Y.shape[1]), dtype=Y.dtype.name)
-    names = [str(c) for c in Y.columns] if hasattr(Y, "columns") else None
-    table = np.asarray(Y)
+    names, table = column_names_of(Y), np.asarray(table_of(Y))
     if table.dtype.kind == "f" and not np.isfinite(table).all():
         raise LatentiaError("Y contains NaN or infinity: label sets are tables of 0 and 1.")
     if table.ndim > 2 or table.ndim == 0:

@@ -36,7 +36,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     def _reading(self, fitted: Fitted) -> Reading:
         """Weights of rows."""
-        return Reading(self.transform(fitted.some).T)
+        return Reading(np.asarray(self.transform(fitted.some)).T)
 
     @fitted
     def transform(self, X: Any) -> np.ndarray:

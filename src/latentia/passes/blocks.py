@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._frames import column_names_of
 from ..exceptions import LatentiaError
 from ._digests import digest
 from .tables import MappedTable, RepeatedTable, arrays_of, as_table, is_mapped, piece, taken
@@ -170,8 +171,7 @@ class Blocks(ABC):
         """
         if not parts:
             raise LatentiaError("Blocks.from_array needs at least one table.")
-        if names is None and hasattr(parts[0], "columns"):
-            names = parts[0].columns
+        names = column_names_of(parts[0]) if names is None else names
         tables = [as_table(part, i, names=lengths is not None) for i, part in enumerate(parts)]
         n_rows = tables[0].shape[0]
         for i, table in enumerate(tables):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._frames import table_of
 from ..exceptions import LatentiaError
 
 __all__ = [
@@ -29,7 +30,7 @@ def as_table(part: Any, number: int | str, names: bool = False) -> Any:
 
     ``number`` is that of the part, or its name, for messages. ``names`` allows one column of strings: the symbols of sequences.
     """
-    place = number if isinstance(number, str) else f"Part {number}"
+    place, part = number if isinstance(number, str) else f"Part {number}", table_of(part)
     if sparse.issparse(part):
         if part.ndim != 2:
             raise LatentiaError(f"{place} has {part.ndim} dimensions: a table of rows and columns is needed.")

@@ -72,7 +72,7 @@ def summarize_mixture(
     if (
         probabilities is None
         and values is not None
-        and (isinstance(model, SphericalGaussianMixture) or model.distribution is not None)
+        and (isinstance(model, SphericalGaussianMixture) or model.has_densities)
     ):
         probabilities = model.predict_proba(values)
     size, names = len(means), column_names(columns, means.shape[1])
@@ -96,6 +96,7 @@ def summarize_mixture(
             _means(model.weights_, means, distances, names),
             *plane,
             *(() if probabilities is None else (rows_of(probabilities, row_labels),)),
+            *(() if round_ or model.kinds is None else (_columns(model),)),
             *(() if scaling is None else (scaling_of(names, scaling),)),
             *(() if effects is None else effects_parts(*effects, titles)),
         ),
@@ -112,6 +113,27 @@ def summarize_mixture(
 
 
 write_mixture_report = written(summarize_mixture)
+
+
+def _columns(model: MultiViewMixture) -> Table:
+    """What each component has in each column of several kinds: a line for every parameter."""
+    parameters = model.parameters
+    columns, said, values = zip(*parameters, strict=True)
+    return Table(
+        "columns",
+        (
+            Column("column", columns, kind="name"),
+            Column(
+                "parameter", said, kind="text",
+                meaning="Of the column in a component: mean and standard deviation of numbers, probabilities of categories, "
+                "mean of counts.",
+            ),
+            *(Column(f"component {k}", own, ".8g", short_number) for k, own in enumerate(np.array(values).T)),
+        ),
+        title="All columns",
+        hint="What rows of each component have in each column.",
+        file="columns.csv",
+    )  # fmt: skip
 
 
 def means_of(model: Any) -> np.ndarray:
@@ -193,9 +215,12 @@ def _table(
 
 def _overall(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of the columns, these 1 where a column is constant."""
-    mean = np.asarray(values.mean(axis=0)).ravel()
-    square = np.asarray(values.multiply(values).mean(axis=0)).ravel() if sparse.issparse(values) else None
-    variance = values.var(axis=0) if square is None else np.maximum(square - mean**2, 0)
+    if sparse.issparse(values):
+        mean = np.asarray(values.mean(axis=0)).ravel()
+        variance = np.maximum(np.asarray(values.multiply(values).mean(axis=0)).ravel() - mean**2, 0)
+    else:
+        seen = np.ma.masked_invalid(values)  # NaN is a missing cell
+        mean, variance = np.ma.filled(seen.mean(axis=0), 0.0), np.ma.filled(seen.var(axis=0), 0.0)
     return mean, np.where(variance > 0, np.sqrt(variance), 1.0)
 
 
@@ -231,7 +256,7 @@ def _plane(
     centre, deviation = overall
     sample = np.sort(np.random.default_rng(0).permutation(len(labels))[:_SAMPLE])
     rows = values[sample]
-    rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    rows = rows.toarray() if sparse.issparse(rows) else np.where(np.isnan(rows), centre, rows)
     plane = places_on_a_plane(distances, weights / weights.sum())
     names = [f"component {k}" for k in range(len(weights))]
     which = "A random sample of the rows" if len(labels) > _SAMPLE else "All rows"

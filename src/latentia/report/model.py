@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from .._frames import column_names_of, table_of
 from .._validation import number_table
 from ..contrastive import ContrastiveLogisticRegression, ContrastiveRegression
 from ..datasets.graphs import graph_of
@@ -85,12 +86,13 @@ def _table(X: Any) -> Any:
     """Rows as a sparse matrix or an array."""
     if isinstance(X, Blocks):
         return X.table()
-    return sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    table = table_of(X)
+    return sparse.csr_array(table) if sparse.issparse(table) else np.asarray(table)
 
 
 def _names(model: Any, X: Any = None) -> dict[str, list[str]]:
     """Names of the columns as an option, where the table or the model has them."""
-    found: Iterable[Any] | None = X.names if isinstance(X, Blocks) else getattr(X, "columns", None)
+    found: Iterable[Any] | None = X.names if isinstance(X, Blocks) else column_names_of(X)
     found = model.column_names if found is None else found
     return {} if found is None else {"columns": [str(name) for name in found]}
 
@@ -107,8 +109,8 @@ def _of_rows(tell: Callable[..., Summary]) -> Callable[..., Summary]:
 
 def _check_columns(model: Any, X: Any) -> None:
     """Raise for a data frame whose columns are not those of the fit."""
-    known, given = model.column_names, getattr(X, "columns", None)
-    if known is not None and given is not None and known != [str(name) for name in given]:
+    known, given = model.column_names, column_names_of(X)
+    if known is not None and given is not None and known != given:
         raise LatentiaError(
             f"The columns begin {', '.join(map(str, given[:3]))}, and those of the fit {', '.join(map(str, known[:3]))}: "
             "give the same ones, in the same order."
@@ -155,8 +157,10 @@ def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **o
     if X is not None:
         blocks = model.views_of(X)
         rows = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
-        if model.distribution is not None:
+        if model.has_densities:
             options.setdefault("probabilities", model.predict_proba(X))
+    if model.kinds is not None:
+        options.setdefault("columns", [name for view in model.feature_names for name in view])
     columns = model.view_columns
     if columns is not None:
         known, named = _names(model, X).get("columns"), [column for view in columns for column in view]
@@ -188,7 +192,7 @@ def _contrast(model: Any, U: Any = None, V: Any = None, y: Any = None, **options
         y = others[0].ravel() if others else y
     elif V is None:
         raise LatentiaError("A second view is needed: report(path, U, V).")
-    for_v = {} if not hasattr(V, "columns") else {"columns_v": [str(name) for name in V.columns]}
+    for_v = {} if column_names_of(V) is None else {"columns_v": column_names_of(V)}
     return summarize_contrast(model, U, V, y, **names | for_v | options)
 
 

@@ -161,7 +161,7 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
 
     def _reading(self, fitted: Fitted) -> Reading:
         """Shares of the topics in documents, and the words that tables show of them."""
-        return Reading(self.transform(fitted.some).T, self.word_columns(_WORDS_READ))
+        return Reading(np.asarray(self.transform(fitted.some)).T, self.word_columns(_WORDS_READ))
 
     def _order_words(self, fitted: Fitted, length: float) -> None:
         """Choose the words to show, by the documents of the fit of this mean length, or as many as are read into memory."""

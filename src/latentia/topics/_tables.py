@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .._base import Estimator, fitted
+from .._frames import row_names_of
 from .._parameters import Integer, Number, check_parameter
 from .._validation import column_names, number_table
 from ..evidence import Check, Evidence
@@ -221,8 +222,8 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             raise MissingExtraError("pandas", "data", "document_table") from None
         shares = self.transform(X)  # type: ignore[attr-defined]
         if names is None:
-            own = getattr(X, "names", None) if hasattr(X, "texts") else getattr(X, "index", None)
-            names = own if own is not None and not callable(own) and len(own) == len(shares) else None
+            own = getattr(X, "names", None) if hasattr(X, "texts") else row_names_of(X)
+            names = own if own is not None and len(own) == len(shares) else None
         elif len(names) != len(shares):
             raise LatentiaError(
                 f"names has {len(names)} entries and the data {len(shares)} documents: they must agree."

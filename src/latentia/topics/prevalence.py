@@ -27,10 +27,11 @@ from scipy import sparse
 from scipy.stats import t as student
 
 from .._base import fitted
+from .._frames import frame_of_rows
 from .._parameters import Number, check_parameter
 from .._stages import Fitted
 from ..effects.estimates import moved
-from ..exceptions import LatentiaError, MissingExtraError
+from ..exceptions import LatentiaError
 from ..metrics import match_components
 from .periods import Periods, is_blank, periods_of
 
@@ -181,7 +182,7 @@ class Prevalence:
         return [int(k) for k in np.argsort(-beyond, kind="stable")[:n]]
 
     def to_frame(self) -> Any:
-        """A row for every group and topic as a pandas data frame.
+        """A row for every group and topic as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`.
 
         Returns
         -------
@@ -193,11 +194,7 @@ class Prevalence:
         MissingExtraError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("pandas", "data", "Prevalence.to_frame") from None
-        return pd.DataFrame(self.rows())
+        return frame_of_rows(self.rows(), "Prevalence.to_frame")
 
 
 def confusions_of(fitted: Fitted, n_splits: int) -> np.ndarray:

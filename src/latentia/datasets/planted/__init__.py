@@ -6,7 +6,7 @@ from .factorizations import SeparableRows, separable_rows
 from .graphs import PlantedCommunities, mixed_membership_graph
 from .labels import LabelModelTruth, PlantedLabels, TopicTerms, label_model, labelled_corpus
 from .matrices import PlantedBlocks, PlantedPairs, block_model, two_state_chain, word_distributions, word_pairs
-from .mixtures import PlantedMixture, PlantedProducts, gaussian_mixture, product_mixture
+from .mixtures import PlantedMixture, PlantedProducts, PlantedTable, gaussian_mixture, mixed_table, product_mixture
 from .networks import (
     NetworkSamples,
     UncompressibleNetwork,
@@ -55,6 +55,7 @@ __all__ = [
     "PlantedPairs",
     "PlantedProducts",
     "PlantedSources",
+    "PlantedTable",
     "PlantedTopics",
     "PlantedViews",
     "SeparableRows",
@@ -75,6 +76,7 @@ __all__ = [
     "label_model",
     "labelled_corpus",
     "mixed_membership_graph",
+    "mixed_table",
     "network_properties",
     "noisy_or_network",
     "product_mixture",

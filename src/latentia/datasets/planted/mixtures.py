@@ -1,13 +1,15 @@
-"""Mixtures: spherical Gaussians, and products of independent features.
+"""Mixtures: spherical Gaussians, products of independent features, and tables with columns of several kinds.
 
 A sample draws a component h with probability w_h and then its features from that component. The features of a
 spherical Gaussian mixture have mean m_h and covariance s_h^2 I; those of a product mixture are independent given h,
-Bernoulli with probabilities m_h or Gaussian with mean m_h and diagonal covariance.
+Bernoulli with probabilities m_h or Gaussian with mean m_h and diagonal covariance. The columns of a table of several kinds are
+Gaussian, categorical or Poisson.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Literal
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy as np
 from ...exceptions import LatentiaError
 from ._draws import check_sizes, checked_variance, gaussian_rows, geometric_weights, separated_means
 
-__all__ = ["PlantedMixture", "PlantedProducts", "gaussian_mixture", "product_mixture"]
+__all__ = ["PlantedMixture", "PlantedProducts", "PlantedTable", "gaussian_mixture", "mixed_table", "product_mixture"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,35 @@ class PlantedProducts:
     means: np.ndarray
     weights: np.ndarray
     variances: np.ndarray
+
+
+@dataclass(frozen=True)
+class PlantedTable:
+    """A table of numbers, categories and counts, and the parameters of the mixture that it comes from.
+
+    Attributes
+    ----------
+    X : dict of str to ndarray of shape (n_samples,)
+        Columns "number 0", ..., "category 0", ..., "count 0", ...: floats, texts and floats, with NaN or None for missing
+        cells. ``pandas.DataFrame(X)`` makes a table of them.
+    labels : ndarray of shape (n_samples,), int64
+        Component of each sample.
+    weights : ndarray of shape (n_components,)
+    means, deviations : ndarray of shape (n_components, n_numbers)
+        Of the numbers.
+    probabilities : ndarray of shape (n_components, n_categories, n_values)
+        Of the values "a", "b", ... of the categories.
+    rates : ndarray of shape (n_components, n_counts)
+        Means of the counts.
+    """
+
+    X: dict[str, np.ndarray]
+    labels: np.ndarray
+    weights: np.ndarray
+    means: np.ndarray
+    deviations: np.ndarray
+    probabilities: np.ndarray
+    rates: np.ndarray
 
 
 def gaussian_mixture(
@@ -165,3 +196,64 @@ def _probabilities(shape: tuple[int, int], contrast: float, rng: np.random.Gener
         return rng.integers(2, size=shape).astype(np.float64)
     a = (1 / contrast**2 - 1) / 2
     return rng.beta(a, a, size=shape)
+
+
+def mixed_table(
+    n_samples: int = 5000,
+    n_components: int = 3,
+    *,
+    n_numbers: int = 4,
+    n_categories: int = 4,
+    n_counts: int = 4,
+    n_values: int = 3,
+    contrast: float = 1.0,
+    missing: float = 0.0,
+    spread: float = 1.0,
+    random_state: int = 0,
+) -> PlantedTable:
+    """Plant a mixture of rows with columns of several kinds and draw from it.
+
+    Parameters
+    ----------
+    n_samples, n_components : int
+        n and K.
+    n_numbers, n_categories, n_counts : int
+        Numbers of columns of each kind.
+    n_values : int
+        Values of every category, at most 26.
+    contrast : float
+        How much components differ: standard deviation of the mean of a number, whose own is 0.6 to 1.4; of the logarithm of
+        the odds of a value; and twice that of the logarithm of a rate.
+    missing : float
+        Share of the cells that are missing, at random.
+    spread : float
+        Ratio of the largest to the smallest weight; components lie between them geometrically, in random order.
+    random_state : int
+        The same ``random_state`` plants the same parameters for every ``n_samples`` and ``missing``.
+
+    Returns
+    -------
+    PlantedTable
+        The data and the truth that it was drawn from.
+    """
+    check_sizes(n_samples=n_samples, n_components=n_components, n_values=n_values)
+    if not 0 <= missing < 1 or n_values > len(ascii_lowercase):
+        raise LatentiaError(f"missing={missing}, n_values={n_values}: below 1, and at most 26, are needed.")
+    rng = np.random.default_rng(random_state)
+    weights = geometric_weights(n_components, spread, rng)
+    means = contrast * rng.standard_normal((n_components, n_numbers))
+    deviations = rng.uniform(0.6, 1.4, means.shape)
+    odds = np.exp(contrast * rng.standard_normal((n_components, n_categories, n_values)))
+    probabilities = odds / odds.sum(axis=2, keepdims=True)
+    rates = 4 * np.exp(contrast / 2 * rng.standard_normal((n_components, n_counts)))
+    labels = rng.choice(n_components, size=n_samples, p=weights)
+    chance = rng.random((n_samples, n_categories, 1))
+    values = (chance > probabilities[labels].cumsum(axis=2)[:, :, :-1]).sum(axis=2)
+    texts = np.array(list(ascii_lowercase), dtype=object)[values]
+    real = means[labels] + deviations[labels] * rng.standard_normal((n_samples, n_numbers))
+    counts = rng.poisson(rates[labels]).astype(np.float64)
+    X = {f"{kind} {i}": column.copy() for kind, table in (("number", real), ("category", texts), ("count", counts))
+         for i, column in enumerate(table.T)}  # fmt: skip
+    for cells in X.values():
+        cells[rng.random(n_samples) < missing] = None if cells.dtype == object else np.nan
+    return PlantedTable(X, labels, weights, means, deviations, probabilities, rates)

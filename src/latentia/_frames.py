@@ -1,0 +1,63 @@
+"""Data frames of any library, and AnnData: a table in ``X``, with the names of its rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+from sklearn import get_config
+
+from .exceptions import MissingExtraError
+
+
+def frame_of(X: Any) -> nw.DataFrame[Any] | None:
+    """A frame of pandas, polars, pyarrow or another library as one of narwhals; None for what is no frame in memory."""
+    found = nw.from_native(X, eager_only=True, pass_through=True) if hasattr(X, "columns") else X
+    return found if isinstance(found, nw.DataFrame) else None
+
+
+def column_names_of(X: Any) -> list[str] | None:
+    """Names of the columns of a frame, or of the variables of AnnData; None where there are none."""
+    if is_annotated(X):
+        return [str(name) for name in X.var_names]
+    names = getattr(X, "column_names", getattr(X, "columns", None))  # columns of pyarrow are their cells
+    return None if names is None else [str(name) for name in names]
+
+
+def row_names_of(X: Any) -> Any:
+    """The index of a frame or series of pandas, or the names of the observations of AnnData; None where there are none."""
+    names = X.obs_names if is_annotated(X) else getattr(X, "index", None)
+    return None if names is None or callable(names) else names
+
+
+def table_of(X: Any) -> Any:
+    """The array or matrix of AnnData or of a frame; frames of pandas, and all else, as they are."""
+    if is_annotated(X):
+        return X.X
+    frame = None if hasattr(X, "iloc") else frame_of(X)
+    return X if frame is None else frame.to_numpy()
+
+
+def is_annotated(X: Any) -> bool:
+    """Whether this is AnnData, or looks like it."""
+    return all(hasattr(X, name) for name in ("X", "obs_names", "var_names"))
+
+
+def new_frame(columns: Mapping[str, Sequence[Any]], purpose: str) -> Any:
+    """A frame of pandas, or of polars where ``sklearn.set_config(transform_output="polars")`` asks for it."""
+    if get_config()["transform_output"] == "polars":
+        import polars as pl
+
+        return pl.DataFrame(dict(columns), strict=False)
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtraError("pandas", "data", purpose) from None
+    return pd.DataFrame(dict(columns))
+
+
+def frame_of_rows(rows: Sequence[Mapping[str, Any]], purpose: str, names: Sequence[str] | None = None) -> Any:
+    """The same of rows, which have these names, by default those of the first."""
+    names = list(rows[0] if rows else {}) if names is None else names
+    return new_frame({name: [row[name] for row in rows] for name in names}, purpose)

@@ -23,9 +23,9 @@ from ._records import attributes_of
 from ._stages import Staged
 from ._threads import one_blas_thread
 from ._validation import table_blocks, weighted
-from .evidence import Check
+from .evidence import Check, at_most
 from .exceptions import DroppedDataWarning, LatentiaError, warn
-from .moments import FramedSums, Sums, check_width
+from .moments import WIDEST, FramedSums, Sums, WideSums, check_width
 from .passes import Blocks, RowGroups, deal_by_content
 from .passes.dask import in_blocks
 
@@ -42,7 +42,7 @@ _LAYOUT = (
     "reading_",
     "vectorizer_",
 )
-"""Attributes that say what the columns are."""
+"""Attributes that say what the columns are: they are there, or not, before a model is learned."""
 _APART = ("keep_moments", "n_jobs", "verbose")  # parameters in which models that are merged may differ
 
 M = TypeVar("M", bound="Additive")
@@ -85,10 +85,21 @@ class Additive(Staged):
         return table_blocks(self, X, reset=reset)
 
     def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Any:
-        """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``."""
-        check_width(rows.shapes[0][1])
-        options = {"n_jobs": vars(self).get("n_jobs"), "progress": self.verbose}
+        """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``.
+
+        Of wide tables in a frame, where the family has a number of directions for it.
+        """
+        options: dict[str, Any] = {"n_jobs": vars(self).get("n_jobs"), "progress": self.verbose}
+        width, asked = rows.shapes[0][1], self._n_directions
+        if isinstance(like, WideSums) or (asked is not None and width > WIDEST):
+            return WideSums.of_blocks(rows, self._order, dealt, asked or 0, like, **options)
+        check_width(width)
         return FramedSums.of_blocks(rows, self._order, dealt, like, **options)
+
+    @property
+    def _n_directions(self) -> int | None:
+        """Directions that moments of wide tables are kept in; None where all columns are needed."""
+        return None
 
     def _of_sums(self, sums: Any) -> Any:
         """What ``_moments`` returns, from sums."""
@@ -217,7 +228,7 @@ class Additive(Staged):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if "_unsolved" in vars(self) and name in attributes_of(type(self)):
+        if "_unsolved" in vars(self) and name in attributes_of(type(self)) and name not in _LAYOUT:
             self._of_moments(self.moments_, _layout_of(self))
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -239,7 +250,7 @@ class Additive(Staged):
         finally:
             if asked is not None:
                 self.refine = asked
-        self.evidence_.checks.append(_of_moments(sums, rows))
+        self.evidence_.checks += [*_outside_of_frame(sums), _of_moments(sums, rows)]
         return self
 
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
@@ -331,3 +342,24 @@ def _of_moments(sums: Sums, rows: Blocks | None) -> Check:
         f"The answer is what sums over the rows say ({sums.n_bytes / 2**20:.2g} MB). {how} Rows were dealt into groups by "
         "their content: copies together, neighbours apart.", "not in the paper", "note",
     )  # fmt: skip
+
+
+def _outside_of_frame(sums: Sums) -> list[Check]:
+    """Whether rows that came after the first ones vary in directions that these did not show."""
+    if not isinstance(sums, WideSums):
+        return []
+    found, b = sums.outside(), sums.frame.basis.shape[1]
+    if found is None:
+        return []
+    first, later = found.shares
+    return [
+        Check(
+            "new rows outside of the frame", "variance", found.rise, at_most(found.limit, "above that of the first rows"),
+            f"Moments are kept in {b} directions that the first rows chose. {first:.1%} of the variance of first rows, and "
+            f"{later:.1%} of that of the {found.n_rows:,} others, is not told by them. Here is how much more the others vary "
+            "than first rows in the direction in which this stands out most. Above the limit they have something that the "
+            "model has no place for.", "not in the paper", "caution",
+            "Newer rows have a component that the first ones did not show: begin anew, with a first batch that has it, or "
+            "fit all rows at once.",
+        )
+    ]  # fmt: skip

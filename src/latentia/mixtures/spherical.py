@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from numbers import Integral
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -35,12 +36,12 @@ from ..evidence import Check, PartErrors, above, doubted, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
-from ..moments import FramedSums
+from ..moments import FramedSums, WideSums
 from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, one_along_means, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
-from ._moments import Moments, Recovered, recover
+from ._moments import OVERSAMPLE, Moments, Recovered, recover
 from ._rows import GaussianRows, Mixture, n_parameters, n_told
 from ._spherical_update import SphericalMixtureUpdate
 
@@ -228,7 +229,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         _check_count(self, blocks.n_rows)
         return self._fit_stages(blocks)
 
-    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> FramedSums:
+    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> FramedSums | WideSums:
         if not self._round:
             raise LatentiaError(
                 "moments tell balls alone: fit other shapes on the rows, without keep_moments.",
@@ -236,7 +237,11 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             )  # fmt: skip
         return super()._sums(rows, dealt, like)
 
-    def _of_sums(self, sums: FramedSums) -> Moments:
+    @property
+    def _n_directions(self) -> int | None:
+        return self.n_components + OVERSAMPLE if isinstance(self.n_components, Integral) else None
+
+    def _of_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)
         return Moments.of_sums(sums, self.n_components)
 

@@ -40,7 +40,15 @@ from ..evidence import (
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
-from ..moments import ColumnMoments, FourthMoments, FourthSums, FramedSums, WideSums, column_moments, principal_coordinates
+from ..moments import (
+    ColumnMoments,
+    FourthMoments,
+    FourthSums,
+    FramedSums,
+    WideSums,
+    column_moments,
+    principal_coordinates,
+)
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import MomentNoise, decompose_operator
@@ -97,9 +105,10 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         They cost no pass over the data; with ``refine`` a single split is made, and its fits take about four times as long
         as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
-        Whether to keep fourth moments of all columns, at most 64, so that rows can be added (`partial_fit`), taken away
-        (`forget`), and models merged (`latentia.merge`): 8 (D + 1)^2 (D + 2)^2 bytes, 147 MB at most. The answer is then the
-        theorem's.
+        Whether to keep fourth moments, so that rows can be added (`partial_fit`), taken away (`forget`), and models merged
+        (`latentia.merge`): 8 (D + 1)^2 (D + 2)^2 bytes of at most 64 columns, 147 MB. Of more columns they are kept in K + 12
+        <= 64 directions that the first rows choose, see *new rows outside of the frame* in the evidence. The answer is then
+        the theorem's.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -595,8 +604,7 @@ def _noise_covariance(found: _Recovered, moments: _Moments) -> np.ndarray | None
     """Of features, (D, D): what the sources leave of the covariance of the coordinates."""
     if found.noisy is None:
         return None
-    coordinates, inverse = moments.statistic.coordinates, found.noisy.inverse
-    lift = _lift(moments)
+    lift, inverse = _lift(moments), found.noisy.inverse
     noise = moments.of(moments.dealt.all).covariance - inverse @ inverse.T
     return np.asarray(lift @ noise @ lift.T)
 

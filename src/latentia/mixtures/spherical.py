@@ -98,8 +98,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
-        Whether to keep third moments of all columns, at most 64, so that rows can be added (`partial_fit`), taken away
-        (`forget`), and models merged (`latentia.merge`): 32 (D + 1)^3 bytes, 8.8 MB at most. The answer is then the theorem's.
+        Whether to keep third moments, so that rows can be added (`partial_fit`), taken away (`forget`), and models merged
+        (`latentia.merge`): 32 (D + 1)^3 bytes of at most 64 columns, 8.8 MB. Of more columns they are kept in K + 12 <= 64
+        directions that the first rows choose, see *new rows outside of the frame* in the evidence. The answer is then the
+        theorem's.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional

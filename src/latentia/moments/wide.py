@@ -1,15 +1,18 @@
 """Sums over rows of many columns: moments in the coordinates of a frame, and what tells whether new rows lie outside of it.
 
 Moments of D columns take D^3 or D^4 numbers. Of wide tables they are kept in few coordinates y = B^T (x - c), the leading
-principal directions of half of the first rows, which stay as they are: the frame. What is added up beside them,
+principal directions of half of the first rows, which stay as they are: the frame. Beside them sums over all rows of
 
-    (x - c) y^T,  |x - c|^2 y,  (x - c)^2,
+    (x - c) y^T,  |x - c|^2 y,  (x - c)^2
 
-tells means, variances and how columns hang on the coordinates, for all rows and all columns. Of s = S^T (x - c - B y), what lies
-outside of the frame, second moments given y are those of one source as long as rows come from it. The other half of the first
-rows, which had no part in the frame, says what they are, and later rows are compared with it: a new component adds variance in
-a direction that one half of the later rows shows, and the other half, and the first rows do not. S adds up columns with signs,
-by a hash of their numbers, where there are more than 512 (Charikar, Chen, Farach-Colton 2002), so that no D x D matrix appears.
+are kept, which tell means and variances of all columns, and how columns hang on the coordinates.
+
+What lies outside of the frame is s = S^T (x - c - B y). As long as rows come from one source, its covariance given y stays the
+same. The other half of the first rows, which had no part in the frame, says what it is. A new component adds variance in some
+direction: it is looked for in one half of the later rows, and measured in the other half and in the first rows.
+
+Up to 512 columns S is the identity, of more it adds up columns with signs, by a hash of their numbers, so that no D x D matrix
+appears: M. Charikar, K. Chen, M. Farach-Colton, Finding frequent items in data streams, ICALP 2002.
 """
 
 from __future__ import annotations
@@ -28,7 +31,14 @@ from ..passes import Block, Blocks, RowGroups, accumulate
 from ..passes.blocks import mixed_bits
 from .additive import WIDEST, FramedSums
 from .products import CHUNK
-from .vectors import ColumnMoments, Coordinates, centred_product, column_moments, principal_coordinates, squared_distances
+from .vectors import (
+    ColumnMoments,
+    Coordinates,
+    centred_product,
+    column_moments,
+    principal_coordinates,
+    squared_distances,
+)
 
 __all__ = ["Frame", "Outside", "WideSums"]
 
@@ -85,7 +95,7 @@ class Frame:
     def outside(self, table: Any, y: np.ndarray) -> np.ndarray:
         """s of the rows of a table, (n, q), with their coordinates (y, 1)."""
         if sparse.issparse(table):
-            return np.asarray((table @ self.buckets).todense() - y @ self._inside.T)
+            return (table @ self.buckets).toarray() - y @ self._inside.T
         left = table - self.center - y[:, :-1] @ self.basis.T
         return left if left.shape[1] <= _BUCKETS else np.asarray((self.buckets.T @ left.T).T)
 
@@ -200,7 +210,9 @@ class WideSums:
     ) -> Self:
         """Of the rows of the first part, in the frame of others where these are given: two passes, or six."""
         frame = _frame_of(blocks, dealt, n_directions, options) if like is None else like.frame
-        mapped = blocks.map(lambda block: [frame.coordinates(block[0])[:, :-1]], [(blocks.n_rows, frame.basis.shape[1])])
+        mapped = blocks.map(
+            lambda block: [frame.coordinates(block[0])[:, :-1]], [(blocks.n_rows, frame.basis.shape[1])]
+        )
         inside = FramedSums.of_blocks(mapped, order, dealt, None if like is None else like.inside, **options)
         beside = accumulate(blocks, _BesideMoments(frame, dealt), **options)
         if like is None:
@@ -230,11 +242,7 @@ class WideSums:
 
     def principal(self, n_columns: int, slack: float = 1.0) -> Coordinates:
         """About the mean, the leading directions within the frame."""
-        if n_columns > self.frame.basis.shape[1]:
-            raise LatentiaError(
-                f"Moments are kept in a frame of {self.frame.basis.shape[1]} directions, and {n_columns} are needed for so many "
-                "components: begin anew with a first batch."
-            )
+        self._check_directions(n_columns)
         basis = self.frame.basis @ self.inside.principal(n_columns, 1.0).basis
         return Coordinates(self.columns.mean, basis)
 
@@ -246,7 +254,15 @@ class WideSums:
 
     def vectors(self, n_columns: int) -> tuple[Coordinates, tuple[np.ndarray, ...]]:
         """Coordinates, and sums as `VectorMoments` has them."""
+        self._check_directions(n_columns)
         return self.frame.coordinates, (self.within(self.frame.coordinates), self.energy, self.sketch)
+
+    def _check_directions(self, needed: int) -> None:
+        if needed > self.frame.basis.shape[1]:
+            raise LatentiaError(
+                f"Moments are kept in a frame of {self.frame.basis.shape[1]} directions, and {needed} are needed for so many "
+                "components: begin anew with a first batch."
+            )
 
     def lift(self, coordinates: Coordinates) -> np.ndarray:
         """From principal coordinates back to all columns, by least squares over the rows: (D, b)."""
@@ -259,12 +275,13 @@ class WideSums:
     def plus(self, other: Self, sign: int = 1) -> Self:
         if not self.frame.is_that_of(other.frame):
             raise LatentiaError(
-                "The models keep moments in different frames, the directions of the first rows of each. Begin all with one: load "
-                "the same saved model, of some first rows, at every site, add the site's rows, merge, and forget the first rows "
-                "as often as they are there too much."
+                "The models keep moments in different frames, the directions of the first rows of each. Begin with one: load "
+                "the same saved model of some first rows at every site, add the site's rows, merge, and forget the first rows "
+                "for each site but one."
             )
         added = {
-            name: getattr(self, name) + sign * getattr(other, name) for name in ("sketch", "energy", "squares", "products")
+            name: getattr(self, name) + sign * getattr(other, name)
+            for name in ("sketch", "energy", "squares", "products")
         }
         return replace(self, inside=self.inside.plus(other.inside, sign), **added)
 
@@ -298,7 +315,11 @@ class WideSums:
         """Of the first rows along directions, as of independent columns: that of most of them, and what single ones add."""
         n = self.frame.products[-1, -1]
         second, fourth = np.diag(self.frame.products)[: len(directions)] / n, self.frame.fourth / n
-        usual = max(_GAUSSIAN, float(np.median(fourth[second > 0] / second[second > 0] ** 2))) if second.any() else _GAUSSIAN
+        usual = (
+            max(_GAUSSIAN, float(np.median(fourth[second > 0] / second[second > 0] ** 2)))
+            if second.any()
+            else _GAUSSIAN
+        )
         more = (fourth - usual * second**2) @ directions**4
         return usual + np.maximum(more, 0.0) / np.maximum(variance, of.LEAST) ** 2
 
@@ -307,14 +328,15 @@ def _frame_of(blocks: Blocks, dealt: RowGroups, n_directions: int, options: dict
     """The leading principal directions of half of the rows."""
     if n_directions > WIDEST:
         raise LatentiaError(
-            f"The rows have {blocks.shapes[0][1]} columns, and {n_directions} directions of them are needed for so many components: "
-            f"moments are kept of at most {WIDEST}. Ask for {n_directions - WIDEST} components fewer, or fit without keep_moments."
+            f"The rows have {blocks.shapes[0][1]} columns, and {n_directions} directions of them are needed for so many "
+            f"components: moments are kept of at most {WIDEST}. Ask for {n_directions - WIDEST} components fewer, or fit "
+            "without keep_moments."
         )
     half, needed = blocks.group(_FIRST_HALF, dealt), _ROWS_A_DIRECTION * n_directions
     if half.n_rows < needed // 2:
         raise LatentiaError(
-            f"The first batch has {blocks.n_rows} rows, from which the {n_directions} directions are chosen in which moments of "
-            f"wide tables are kept: begin with a batch of {needed} different rows at least."
+            f"The first batch has {blocks.n_rows} rows, from which the {n_directions} directions are chosen in which moments "
+            f"of wide tables are kept: begin with a batch of {needed} different rows at least."
         )
     center = column_moments(blocks, **options).mean
     coordinates, _ = principal_coordinates(half, n_directions, center, slack=1.0, **options)

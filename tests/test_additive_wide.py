@@ -103,6 +103,26 @@ def test_a_new_component_is_outside_of_the_frame(cls, batches, name):
     assert model.evidence_[OUTSIDE].holds
 
 
+def test_over_dask():
+    dask = pytest.importorskip("dask.array")
+    first, *others = clouds()
+    tables = [dask.from_array(table, chunks=(80, 70)) for table in (first, np.concatenate(others))]
+    assert_same(added(SphericalGaussianMixture, tables), added(SphericalGaussianMixture, clouds()), "means_")
+
+
+@pytest.mark.parametrize("noise", [None, "gaussian"])
+def test_mixing_is_of_all_columns(noise):
+    data = planted.independent_sources(4000, 3, 70, noise=0.0 if noise is None else 0.1)
+    model = TensorICA(3, noise=noise, n_splits=1)
+    for batch in np.array_split(data.X, 8):
+        model.partial_fit(batch)
+    one = TensorICA(3, noise=noise, refine=0).fit(data.X)
+    scale = np.abs(one.mixing_).max()
+    np.testing.assert_allclose(model.mixing_, one.mixing_, atol=(1e-6 if noise is None else 0.02) * scale)
+    np.testing.assert_allclose(model.components_ @ model.mixing_, np.eye(3), atol=1e-9)
+    assert model.evidence_[OUTSIDE].holds
+
+
 def test_rows_are_added_without_learning(monkeypatch):
     monkeypatch.setattr(SphericalGaussianMixture, "_fit_sums", None)
     model = added(SphericalGaussianMixture, clouds())

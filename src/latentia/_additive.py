@@ -4,7 +4,8 @@ A fit keeps its sums in ``moments_``. Those of other rows are added to them, or 
 there: the one of a single fit on these rows, whatever the order. It is learned when the first of its attributes is asked for,
 so that many small batches cost what their sums do. Rows are dealt into groups by their content, so that this
 holds for the evidence as well. Nothing of the rows themselves is kept, so that what is said of a model is what its sums say;
-rows that are given beside (``refine_on``) refine it.
+rows that are given beside (``refine_on``) refine it. Of wide tables the directions in which sums are kept are those of the
+first rows, and stay: see `latentia.moments.wide`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
+from numbers import Integral
 from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -75,6 +77,8 @@ class Additive(Staged):
 
     _order: ClassVar[int] = 4
     _groups: ClassVar[int] = 4
+    _spare: ClassVar[int | None] = None
+    """Directions beside as many as components that moments of wide tables are kept in; None where all columns are needed."""
     keep_moments: bool
     moments_: Annotated[Sums, of.optional(of.Field())]
 
@@ -87,19 +91,16 @@ class Additive(Staged):
     def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Any:
         """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``.
 
-        Of wide tables in a frame, where the family has a number of directions for it.
+        Of wide tables in a frame, where the family has one.
         """
         options: dict[str, Any] = {"n_jobs": vars(self).get("n_jobs"), "progress": self.verbose}
-        width, asked = rows.shapes[0][1], self._n_directions
-        if isinstance(like, WideSums) or (asked is not None and width > WIDEST):
-            return WideSums.of_blocks(rows, self._order, dealt, asked or 0, like, **options)
+        width, k = rows.shapes[0][1], vars(self).get("n_components")
+        framed = self._spare is not None and isinstance(k, Integral) and width > WIDEST
+        if framed or isinstance(like, WideSums):
+            directions = int(cast(int, k)) + (self._spare or 0) if like is None else 0
+            return WideSums.of_blocks(rows, self._order, dealt, directions, like, **options)
         check_width(width)
         return FramedSums.of_blocks(rows, self._order, dealt, like, **options)
-
-    @property
-    def _n_directions(self) -> int | None:
-        """Directions that moments of wide tables are kept in; None where all columns are needed."""
-        return None
 
     def _of_sums(self, sums: Any) -> Any:
         """What ``_moments`` returns, from sums."""
@@ -125,7 +126,8 @@ class Additive(Staged):
         Parameters
         ----------
         X : as in ``fit``
-            New rows.
+            New rows. The first ones of a table with more than 64 columns choose the directions in which moments are kept;
+            *new rows outside of the frame* in the evidence says whether later ones need others.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
             How often each row is there.
@@ -152,6 +154,8 @@ class Additive(Staged):
 
     def forget(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Receipt:
         """Take rows away again: the model is that of the rows that are left, and no number in it tells of the others.
+
+        Only the directions in which moments of more than 64 columns are kept, which the first rows chose, stay as they are.
 
         Parameters
         ----------

@@ -191,7 +191,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         "n_components": OrNone(Integer(1)), "whiten": Choice("unit-variance", "arbitrary-variance", False),
         "noise": OrNone(Choice("auto", "gaussian")),
     }  # fmt: skip
-    _compared, _farthest = ("components_", "mixing_"), 1.0
+    _compared, _farthest, _spare = ("components_", "mixing_"), 1.0, _OVERSAMPLE
     _nouns = ("source", "sources", "rows")
     components_: Annotated[np.ndarray, of.numbers("K V")]
     mixing_: Annotated[np.ndarray, of.numbers("V K")]
@@ -271,10 +271,6 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         statistic = FourthMoments(coordinates, dealt)
         sums = accumulate(rows, statistic, **options)
         return _Moments.checked(columns, size, statistic, sums, n_passes + 2, self.whiten is False)
-
-    @property
-    def _n_directions(self) -> int | None:
-        return None if self.n_components is None or self.whiten is False else self.n_components + _OVERSAMPLE
 
     def _of_sums(self, sums: FramedSums | WideSums) -> _Moments:
         """The same as of rows, in one pass."""

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Integral
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -172,7 +171,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         "covariance_type": Choice("spherical", "diag", "full", "tied"), "shrink": Flag(),
         "method": Choice("auto", "hsu-kakade"),
     }  # fmt: skip
-    _compared, _order = ("means_",), 3
+    _compared, _order, _spare = ("means_",), 3, OVERSAMPLE
     n_components_: Annotated[int, of.size("K")]
     means_: Annotated[np.ndarray, of.numbers("K V")]
     variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
@@ -238,10 +237,6 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
                 parameter="covariance_type", value=self.covariance_type,
             )  # fmt: skip
         return super()._sums(rows, dealt, like)
-
-    @property
-    def _n_directions(self) -> int | None:
-        return self.n_components + OVERSAMPLE if isinstance(self.n_components, Integral) else None
 
     def _of_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)

@@ -71,7 +71,7 @@ class Frame:
     center: Annotated[np.ndarray, of.numbers("V")]
     basis: Annotated[np.ndarray, of.numbers("V Q")]
     members: Annotated[np.ndarray, of.Field("*", ("int64",))]
-    products: Annotated[np.ndarray, of.numbers("...")]
+    products: Annotated[np.ndarray, of.numbers("S S")]
     fourth: Annotated[np.ndarray, of.numbers("*", 0.0)]
 
     @property
@@ -199,16 +199,16 @@ class WideSums:
 
     frame: Frame
     inside: FramedSums
-    sketch: Annotated[np.ndarray, of.numbers("...")]
-    energy: Annotated[np.ndarray, of.numbers("...")]
+    sketch: Annotated[np.ndarray, of.numbers("* V *")]
+    energy: Annotated[np.ndarray, of.numbers("* *")]
     squares: Annotated[np.ndarray, of.numbers("V")]
-    products: Annotated[np.ndarray, of.numbers("...")]
+    products: Annotated[np.ndarray, of.numbers("* S S")]
 
     @classmethod
     def of_blocks(
         cls, blocks: Blocks, order: int, dealt: RowGroups, n_directions: int, like: Self | None = None, **options: Any
     ) -> Self:
-        """Of the rows of the first part, in the frame of others where these are given: two passes, or six."""
+        """Of the rows of the first part, in the frame of others where these are given: two passes, or seven."""
         frame = _frame_of(blocks, dealt, n_directions, options) if like is None else like.frame
         mapped = blocks.map(
             lambda block: [frame.coordinates(block[0])[:, :-1]], [(blocks.n_rows, frame.basis.shape[1])]
@@ -217,7 +217,7 @@ class WideSums:
         beside = accumulate(blocks, _BesideMoments(frame, dealt), **options)
         if like is None:
             members = np.unique(dealt.leaders) if dealt.leaders is not None else frame.members
-            frame = replace(frame, members=members, products=beside.products[1], fourth=beside.fourth[1])
+            frame = replace(frame, members=members, products=beside.products[1].copy(), fourth=beside.fourth[1])
             beside = beside._replace(products=np.zeros_like(beside.products))
         return cls(frame, inside, *beside[:4])
 

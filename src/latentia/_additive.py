@@ -44,7 +44,7 @@ _LAYOUT = (
     "reading_",
     "vectorizer_",
 )
-"""Attributes that say what the columns are: they are there, or not, before a model is learned."""
+"""Attributes that say what the columns are."""
 _APART = ("keep_moments", "n_jobs", "verbose")  # parameters in which models that are merged may differ
 
 M = TypeVar("M", bound="Additive")
@@ -232,7 +232,8 @@ class Additive(Staged):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if "_unsolved" in vars(self) and name in attributes_of(type(self)) and name not in _LAYOUT:
+        # scikit-learn asks for names of columns whenever rows are read, and no model has to be learned for it.
+        if "_unsolved" in vars(self) and name in attributes_of(type(self)) and name != "feature_names_in_":
             self._of_moments(self.moments_, _layout_of(self))
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

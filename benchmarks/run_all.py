@@ -62,6 +62,7 @@ COMMANDS = [
     ["noisy_or_at_scale.py"],
     ["noisy_or_at_the_papers_size.py"],
     ["fits_that_add.py"],
+    ["fits_with_a_frame.py"],
     ["noisy_or_against_em.py"],
     ["matrices_against_svd.py"],
     ["matrices_at_scale.py"],

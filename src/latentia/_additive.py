@@ -4,7 +4,8 @@ A fit keeps its sums in ``moments_``. Those of other rows are added to them, or 
 there: the one of a single fit on these rows, whatever the order. It is learned when the first of its attributes is asked for,
 so that many small batches cost what their sums do. Rows are dealt into groups by their content, so that this
 holds for the evidence as well. Nothing of the rows themselves is kept, so that what is said of a model is what its sums say;
-rows that are given beside (``refine_on``) refine it.
+rows that are given beside (``refine_on``) refine it. Of wide tables the directions in which sums are kept are those of the
+first rows, and stay: see `latentia.moments.wide`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
+from numbers import Integral
 from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -23,9 +25,9 @@ from ._records import attributes_of
 from ._stages import Staged
 from ._threads import one_blas_thread
 from ._validation import table_blocks, weighted
-from .evidence import Check
+from .evidence import Check, at_most
 from .exceptions import DroppedDataWarning, LatentiaError, warn
-from .moments import FramedSums, Sums, check_width
+from .moments import WIDEST, FramedSums, Sums, WideSums, check_width
 from .passes import Blocks, RowGroups, deal_by_content
 from .passes.dask import in_blocks
 
@@ -75,6 +77,8 @@ class Additive(Staged):
 
     _order: ClassVar[int] = 4
     _groups: ClassVar[int] = 4
+    _spare: ClassVar[int | None] = None
+    """Directions beside as many as components that moments of wide tables are kept in; None where all columns are needed."""
     keep_moments: bool
     moments_: Annotated[Sums, of.optional(of.Field())]
 
@@ -85,9 +89,17 @@ class Additive(Staged):
         return table_blocks(self, X, reset=reset)
 
     def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Any:
-        """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``."""
-        check_width(rows.shapes[0][1])
-        options = {"n_jobs": vars(self).get("n_jobs"), "progress": self.verbose}
+        """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``.
+
+        Of wide tables in a frame, where the family has one.
+        """
+        options: dict[str, Any] = {"n_jobs": vars(self).get("n_jobs"), "progress": self.verbose}
+        width, k = rows.shapes[0][1], vars(self).get("n_components")
+        framed = self._spare is not None and isinstance(k, Integral) and width > WIDEST
+        if framed or isinstance(like, WideSums):
+            directions = int(cast(int, k)) + (self._spare or 0) if like is None else 0
+            return WideSums.of_blocks(rows, self._order, dealt, directions, like, **options)
+        check_width(width)
         return FramedSums.of_blocks(rows, self._order, dealt, like, **options)
 
     def _of_sums(self, sums: Any) -> Any:
@@ -114,7 +126,8 @@ class Additive(Staged):
         Parameters
         ----------
         X : as in ``fit``
-            New rows.
+            New rows. The first ones of a table with more than 64 columns choose the directions in which moments are kept;
+            *new rows outside of the frame* in the evidence says whether later ones need others.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
             How often each row is there.
@@ -141,6 +154,8 @@ class Additive(Staged):
 
     def forget(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Receipt:
         """Take rows away again: the model is that of the remaining rows, and nothing in it depends on the removed ones.
+
+        Only the directions in which moments of more than 64 columns are kept, which the first rows chose, stay as they are.
 
         Parameters
         ----------
@@ -217,7 +232,8 @@ class Additive(Staged):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if "_unsolved" in vars(self) and name in attributes_of(type(self)):
+        # scikit-learn asks for names of columns whenever rows are read, and no model has to be learned for it.
+        if "_unsolved" in vars(self) and name in attributes_of(type(self)) and name != "feature_names_in_":
             self._of_moments(self.moments_, _layout_of(self))
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -239,7 +255,7 @@ class Additive(Staged):
         finally:
             if asked is not None:
                 self.refine = asked
-        self.evidence_.checks.append(_of_moments(sums, rows))
+        self.evidence_.checks += [*_outside_of_frame(sums), _of_moments(sums, rows)]
         return self
 
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
@@ -331,3 +347,24 @@ def _of_moments(sums: Sums, rows: Blocks | None) -> Check:
         f"The answer is what sums over the rows say ({sums.n_bytes / 2**20:.2g} MB). {how} Rows were assigned to groups by "
         "their content: copies together, neighbours apart.", "not in the paper", "note",
     )  # fmt: skip
+
+
+def _outside_of_frame(sums: Sums) -> list[Check]:
+    """Whether rows that came after the first ones vary in directions that these did not show."""
+    if not isinstance(sums, WideSums):
+        return []
+    found, b = sums.outside(), sums.frame.basis.shape[1]
+    if found is None:
+        return []
+    first, later = found.shares
+    return [
+        Check(
+            "new rows outside of the frame", "variance", found.rise, at_most(found.limit, "above that of the first rows"),
+            f"Moments are kept in {b} directions that the first rows chose. {first:.1%} of the variance of first rows, and "
+            f"{later:.1%} of that of the {found.n_rows:,} others, is not told by them. Here is how much more the others vary "
+            "than first rows in the direction in which this stands out most. Above the limit they have something that the "
+            "model has no place for.", "not in the paper", "caution",
+            "Newer rows have a component that the first ones did not show: begin anew, with a first batch that has it, or "
+            "fit all rows at once.",
+        )
+    ]  # fmt: skip

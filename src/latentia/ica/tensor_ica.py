@@ -40,7 +40,15 @@ from ..evidence import (
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
-from ..moments import ColumnMoments, FourthMoments, FourthSums, FramedSums, column_moments, principal_coordinates
+from ..moments import (
+    ColumnMoments,
+    FourthMoments,
+    FourthSums,
+    FramedSums,
+    WideSums,
+    column_moments,
+    principal_coordinates,
+)
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import MomentNoise, decompose_operator
@@ -97,9 +105,10 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         They cost no pass over the data; with ``refine`` a single split is used, and its fits take about four times as long
         as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
-        Whether to keep fourth moments of all columns, at most 64, so that rows can be added (`partial_fit`), taken away
-        (`forget`), and models merged (`latentia.merge`): 8 (D + 1)^2 (D + 2)^2 bytes, 147 MB at most. The answer is then the
-        theorem's.
+        Whether to keep fourth moments, so that rows can be added (`partial_fit`), taken away (`forget`), and models merged
+        (`latentia.merge`): 8 (D + 1)^2 (D + 2)^2 bytes of at most 64 columns, 147 MB. Of more columns they are kept in K + 12
+        <= 64 directions that the first rows choose, see *new rows outside of the frame* in the evidence. The answer is then
+        the theorem's.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -182,7 +191,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         "n_components": OrNone(Integer(1)), "whiten": Choice("unit-variance", "arbitrary-variance", False),
         "noise": OrNone(Choice("auto", "gaussian")),
     }  # fmt: skip
-    _compared, _farthest = ("components_", "mixing_"), 1.0
+    _compared, _farthest, _spare = ("components_", "mixing_"), 1.0, _OVERSAMPLE
     _nouns = ("source", "sources", "rows")
     components_: Annotated[np.ndarray, of.numbers("K V")]
     mixing_: Annotated[np.ndarray, of.numbers("V K")]
@@ -263,14 +272,15 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         sums = accumulate(rows, statistic, **options)
         return _Moments.checked(columns, size, statistic, sums, n_passes + 2, self.whiten is False)
 
-    def _of_sums(self, sums: FramedSums) -> _Moments:
+    def _of_sums(self, sums: FramedSums | WideSums) -> _Moments:
         """The same as of rows, in one pass."""
         columns = sums.columns
         size = self._count(columns)
         few, scale = size < self.n_features_in_, self._scale(columns)
         coordinates = sums.principal(size + _OVERSAMPLE, 1.0) if few else Coordinates(columns.mean, np.diag(scale))
         statistic = FourthMoments(coordinates, RowGroups())
-        return _Moments.checked(columns, size, statistic, sums.within(coordinates), 1, self.whiten is False)
+        moments = _Moments.checked(columns, size, statistic, sums.within(coordinates), 1, self.whiten is False)
+        return replace(moments, lift=sums.lift(coordinates)) if isinstance(sums, WideSums) else moments
 
     def _recover(self, moments: _Moments, part: Part, whole: _Recovered | None) -> _Recovered:
         """Theorem 7.3: whiten, decompose the cumulant, rotate; in noise, least squares from there."""
@@ -460,7 +470,8 @@ class _Unmixing(NamedTuple):
 class _Moments:
     """Number of sources K, total variance of the columns, and the fourth moments of groups of rows in coordinates.
 
-    ``white`` says that the rows are white as they come.
+    ``white`` says that the rows are white as they come; ``lift`` leads from coordinates to features, where that is not said by
+    the coordinates.
     """
 
     size: int
@@ -470,6 +481,7 @@ class _Moments:
     dealt: RowGroups
     n_passes: int
     white: bool
+    lift: np.ndarray | None = None
 
     @classmethod
     def checked(
@@ -588,8 +600,7 @@ def _noise_covariance(found: _Recovered, moments: _Moments) -> np.ndarray | None
     """Of features, (D, D): what the sources leave of the covariance of the coordinates."""
     if found.noisy is None:
         return None
-    coordinates, inverse = moments.statistic.coordinates, found.noisy.inverse
-    lift = _lift(coordinates)
+    lift, inverse = _lift(moments), found.noisy.inverse
     noise = moments.of(moments.dealt.all).covariance - inverse @ inverse.T
     return np.asarray(lift @ noise @ lift.T)
 
@@ -602,9 +613,11 @@ def _signal_whitening(found: _Recovered, moments: _Moments, components: np.ndarr
     return np.asarray(np.linalg.svd(found.noisy.inverse, full_matrices=False)[2] @ components)
 
 
-def _lift(coordinates: Coordinates) -> np.ndarray:
+def _lift(moments: _Moments) -> np.ndarray:
     """From coordinates back to features, (D, b)."""
-    basis = coordinates.basis
+    if moments.lift is not None:
+        return moments.lift
+    basis = moments.statistic.coordinates.basis
     # A square basis is diagonal, the scales of the columns, which may differ by more than a pseudo-inverse can tell.
     return np.diag(1.0 / np.diag(basis)) if len(basis) == basis.shape[1] else basis
 
@@ -614,7 +627,7 @@ def _of_features(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Unmixing (K, D), mixing (D, K) and mean (D,), from coordinates to features."""
     coordinates = moments.statistic.coordinates
-    basis, lift = coordinates.basis, _lift(coordinates)
+    basis, lift = coordinates.basis, _lift(moments)
     mixing = lift @ unmixing.inverse
     signs = np.sign(mixing[np.abs(mixing).argmax(axis=0), np.arange(moments.size)])
     signs[signs == 0] = 1.0

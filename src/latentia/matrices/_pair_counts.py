@@ -56,12 +56,12 @@ class PairSums:
             raise LatentiaError(
                 f"Counts of shape {other.counts.shape} cannot be put to ones of shape {self.counts.shape}."
             )
-        total = PairSums.of(self.counts + sign * other.counts)
-        if (total.counts.data < 0).any():
+        total = self.counts + other.counts if sign > 0 else self.counts - other.counts  # in order, and without zeros
+        if sign < 0 and (total.data < 0).any():
             raise LatentiaError("Pairs are to be forgotten that are not all among those of the model.")
-        if not total.counts.nnz:
+        if not total.nnz:
             raise LatentiaError("No pair would be left.")
-        return total
+        return PairSums(sparse.csr_array(total))
 
 
 class DenseTable:

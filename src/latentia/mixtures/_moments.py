@@ -9,14 +9,21 @@ import numpy as np
 
 from ..evidence import Misfit, WhitenedMoments, misfit_of_tensor
 from ..exceptions import LatentiaError
-from ..moments import ColumnMoments, FramedSums, VectorMoments, VectorSums, column_moments, principal_coordinates
-from ..moments.vectors import Coordinates
+from ..moments import (
+    ColumnMoments,
+    FramedSums,
+    VectorMoments,
+    VectorSums,
+    WideSums,
+    column_moments,
+    principal_coordinates,
+)
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import Decomposition, apply_to_modes, decompose
 from ..tensor.operators import symmetrised
 from ._rows import Mixture
 
-_OVERSAMPLE = 12
+OVERSAMPLE = 12
 
 
 @dataclass(frozen=True)
@@ -37,20 +44,15 @@ class Moments:
         """Passes over the data: columns, principal coordinates, and moments in these of four groups of rows."""
         columns = _varying(column_moments(blocks, **options))
         coordinates, n_passes = principal_coordinates(
-            blocks, k + _OVERSAMPLE, columns.mean, random_state=seed, **options
+            blocks, k + OVERSAMPLE, columns.mean, random_state=seed, **options
         )
         statistic = VectorMoments(coordinates, dealt)
         return cls(columns, statistic, accumulate(blocks, statistic, **options), dealt, n_passes + 2)
 
     @classmethod
-    def of_sums(cls, sums: FramedSums, k: int) -> Moments:
-        """The same from sums of third moments of all columns."""
-        columns, coordinates = _varying(sums.columns), sums.principal(k + _OVERSAMPLE)
-        cubes, width = sums.within(Coordinates(coordinates.center, np.eye(len(sums.center)))), len(sums.center)
-        lift = np.zeros((width + 1, coordinates.size))
-        lift[:-1, :-1], lift[-1, -1] = coordinates.basis, 1.0
-        energy = np.einsum("gaab->gb", cubes[:, :-1, :-1]) @ lift
-        state = np.array([apply_to_modes(cube, lift) for cube in cubes]), energy, cubes[:, :-1, :, -1] @ lift
+    def of_sums(cls, sums: FramedSums | WideSums, k: int) -> Moments:
+        """The same from sums of third moments."""
+        columns, (coordinates, state) = _varying(sums.columns), sums.vectors(k + OVERSAMPLE)
         return cls(columns, VectorMoments(coordinates, RowGroups()), state, RowGroups(), 1)
 
     def in_coordinates(self, mixture: Mixture) -> Mixture:

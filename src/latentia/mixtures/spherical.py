@@ -36,13 +36,13 @@ from ..evidence import Check, PartErrors, above, doubted, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
-from ..moments import FramedSums
+from ..moments import FramedSums, WideSums
 from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, one_along_means, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
 from ._missing import ObservedRows, log_density, share_missing, whole_rows
-from ._moments import Moments, Recovered, recover
+from ._moments import OVERSAMPLE, Moments, Recovered, recover
 from ._rows import GaussianRows, Mixture, n_parameters, n_told
 from ._spherical_update import SphericalMixtureUpdate
 
@@ -99,8 +99,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         data; with ``refine`` a single split is used, which costs as much as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
-        Whether to keep third moments of all columns, at most 64, so that rows can be added (`partial_fit`), taken away
-        (`forget`), and models merged (`latentia.merge`): 32 (D + 1)^3 bytes, 8.8 MB at most. The answer is then the theorem's.
+        Whether to keep third moments, so that rows can be added (`partial_fit`), taken away (`forget`), and models merged
+        (`latentia.merge`): 32 (D + 1)^3 bytes of at most 64 columns, 8.8 MB. Of more columns they are kept in K + 12 <= 64
+        directions that the first rows choose, see *new rows outside of the frame* in the evidence. The answer is then the
+        theorem's.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -173,7 +175,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         "covariance_type": Choice("spherical", "diag", "full", "tied"), "shrink": Flag(),
         "method": Choice("auto", "hsu-kakade"),
     }  # fmt: skip
-    _compared, _order = ("means_",), 3
+    _compared, _order, _spare = ("means_",), 3, OVERSAMPLE
     n_components_: Annotated[int, of.size("K")]
     means_: Annotated[np.ndarray, of.numbers("K V")]
     variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
@@ -240,7 +242,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         del self._gaps
         return self
 
-    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> FramedSums:
+    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> FramedSums | WideSums:
         if not self._round:
             raise LatentiaError(
                 "moments identify spherical components only: fit other shapes on the rows, without keep_moments.",
@@ -248,7 +250,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             )  # fmt: skip
         return super()._sums(rows, dealt, like)
 
-    def _of_sums(self, sums: FramedSums) -> Moments:
+    def _of_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)
         return Moments.of_sums(sums, self.n_components)
 

@@ -1,6 +1,6 @@
 """Statistics of the data that the decompositions start from."""
 
-from .additive import CountSums, FramedSums, Sums, check_width
+from .additive import WIDEST, CountSums, FramedSums, Sums, check_width
 from .cooccurrence import Cooccurrence, WordCounts
 from .cumulants import (
     FourthGram,
@@ -35,8 +35,10 @@ from .vectors import (
     principal_coordinates,
 )
 from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
+from .wide import WideSums
 
 __all__ = [
+    "WIDEST",
     "ColumnMoments",
     "CommonFrame",
     "Cooccurrence",
@@ -57,6 +59,7 @@ __all__ = [
     "VectorSums",
     "ViewMoments",
     "ViewSums",
+    "WideSums",
     "WordCounts",
     "WordMoments",
     "WordTriples",

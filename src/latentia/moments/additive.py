@@ -30,9 +30,9 @@ from .fourth import FourthMoments, moved_pairs
 from .products import mirror_cube, mirror_gram
 from .vectors import ColumnMoments, Coordinates, VectorMoments, column_moments
 
-__all__ = ["CountSums", "FramedSums", "Sums", "alike", "check_width", "evened", "excess_of_copies"]
+__all__ = ["WIDEST", "CountSums", "FramedSums", "Sums", "alike", "check_width", "evened", "excess_of_copies"]
 
-_WIDEST = 64  # columns whose fourth moments, in four groups of rows, fit into 150 MB
+WIDEST = 64  # columns whose fourth moments, in four groups of rows, fit into 150 MB
 _MOST_ROWS = 2**31 - 1  # that counts of 32 bits hold
 _REMAINDERS = 1 << 16
 _ONCE = 0.5  # of the different rows, which then are there once, where copies are accidents
@@ -129,6 +129,16 @@ class FramedSums:
         second = self._second / self.n_rows
         return np.outer(self.scale, self.scale) * (second[:-1, :-1] - np.outer(second[-1, :-1], second[-1, :-1]))
 
+    def vectors(self, n_columns: int) -> tuple[Coordinates, tuple[np.ndarray, ...]]:
+        """Principal coordinates, and sums in these as `VectorMoments` has them, from third moments."""
+        coordinates, width = self.principal(n_columns), len(self.center)
+        cubes = self.within(Coordinates(coordinates.center, np.eye(width)))
+        lift = np.zeros((width + 1, coordinates.size))
+        lift[:-1, :-1], lift[-1, -1] = coordinates.basis, 1.0
+        energy = np.einsum("gaab->gb", cubes[:, :-1, :-1]) @ lift
+        moved = np.array([apply_to_modes(cube, lift) for cube in cubes])
+        return coordinates, (moved, energy, cubes[:, :-1, :, -1] @ lift)
+
     def principal(self, n_columns: int, slack: float = 2.0) -> Coordinates:
         """About the mean, the leading principal directions; with at most ``slack`` times as many columns all of them."""
         center, width = self.columns.mean, len(self.center)
@@ -212,9 +222,9 @@ def evened(tables: np.ndarray, excess: float) -> np.ndarray:
 
 def check_width(width: int) -> None:
     """Raise for more columns than have their fourth moments kept."""
-    if width > _WIDEST:
+    if width > WIDEST:
         raise LatentiaError(
-            f"The rows have {width} columns: moments are kept of at most {_WIDEST}. Fit without keep_moments."
+            f"The rows have {width} columns: moments are kept of at most {WIDEST}. Fit without keep_moments."
         )
 
 

@@ -63,9 +63,9 @@ def decode(hidden: Firings, layer: sparse.csr_array, n_jobs: int | None = None) 
     )  # fmt: skip
 
 
-def _edges(layer: sparse.csr_array) -> list[np.ndarray]:
+def _edges(layer: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Its starts and ends, of one type: a kernel is compiled for each."""
-    return [places.astype(np.int32, copy=False) for places in (layer.indptr, layer.indices)]
+    return layer.indptr.astype(np.int32, copy=False), layer.indices.astype(np.int32, copy=False)
 
 
 def unexplained(firings: Firings, hidden: Firings, members: sparse.csr_array, n_jobs: int | None = None) -> Firings:

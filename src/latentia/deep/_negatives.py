@@ -105,7 +105,7 @@ def _decided(
     n_columns, n_units = owners.shape
     found: list[Any] = [None] * -(-n_columns // 16)
     weights = chances.weights()
-    edges = [
+    edges: Any = [
         places.astype(np.int32, copy=False) for places in (owners.indptr, owners.indices)
     ]  # one version is compiled
 

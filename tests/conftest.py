@@ -1,3 +1,4 @@
+import gc
 import os
 import re
 from pathlib import Path
@@ -12,10 +13,22 @@ from updates import enumerate_paths, naive_gaussian, naive_posterior, parameters
 
 from latentia.datasets import planted
 
+ONE_CLUSTER = "tests/passes/test_dask.py"
+"""Its cluster would be started again for the tests of each estimator."""
+
+gc.disable()  # until tests are collected, which stay to the end: modules and tests need not be looked through again and again
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
+
 
 def together(test):
     """What one worker runs: the tests of an estimator, which share fits and compiled functions, or else those of a file."""
     path, _, name = test.partition("::")
+    if path == ONE_CLUSTER:
+        return path
     estimator = re.search(r"\[.*?\b((?:[A-Z][a-z]+)+[A-Z]\w+?)\d*\b", name)  # AnchorTopics, TensorICA, SpectralHMM1
     folders = Path(path).parts
     return estimator[1] if estimator else "/".join(folders[:3] if folders[0] == "src" else folders)

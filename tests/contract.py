@@ -5,6 +5,7 @@ A new family adds its case here, and nothing to `test_api.py`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from latentia.contrastive import (
 from latentia.datasets import planted
 from latentia.deep import SparseNetwork
 from latentia.dictionary import IncoherentDictionary
+from latentia.exceptions import LatentiaWarning
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
 from latentia.metrics import atom_distances
@@ -114,10 +116,22 @@ class Case:
 
     def shared(self, **parameters: Any) -> Any:
         """The same, fitted once for all tests and copied for each, so that no test sees what another one does to it."""
-        key = (self.name, repr(self.estimator), repr(sorted(parameters.items())))
+        asked = {**self.estimator.get_params(), **parameters}
+        asked["n_jobs"] = asked.get("n_jobs") or 1  # which None means
+        key = (self.name, str(sorted(asked.items())))
         if key not in _FITS:
             _FITS[key] = self.fit(**parameters)
         return deepcopy(_FITS[key])
+
+    def lost(self) -> tuple[Any, list[Any]]:
+        """The fit on `hopeless`, made once and changed by no test, and the library's warnings of it."""
+        key = (self.name, "hopeless")
+        if key not in _FITS:
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always", LatentiaWarning)
+                model = self.new().fit(**self.hopeless())
+            _FITS[key] = model, [one for one in heard if issubclass(one.category, LatentiaWarning)]
+        return _FITS[key]
 
     def stability(self, model: Any, data: Arguments) -> np.ndarray:
         """The errors that refits on halves of the data give."""

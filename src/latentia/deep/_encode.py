@@ -40,9 +40,10 @@ def encode(
     """
     owners, needed = sparse.csr_array(members.T), thresholds(members)
     signs, rows = np.ones(owners.nnz, np.int32), (firings.indptr, firings.indices)
+    edges = _edges(owners)
 
     def kernel(start: int, stop: int) -> Any:
-        sizes, units = _reached(*rows, owners.indptr, owners.indices, signs, needed, start, stop)
+        sizes, units = _reached(*rows, *edges, signs, needed, start, stop)
         if explain_away:
             units = units[
                 : _explain_away(*rows, members.indptr, members.indices, firings.n_columns, start, stop, sizes, units)
@@ -55,10 +56,16 @@ def encode(
 def decode(hidden: Firings, layer: sparse.csr_array, n_jobs: int | None = None) -> Firings:
     """Columns whose edges to units that are on sum to more than 0, in each row."""
     signs, needed = layer.data.astype(np.int32), np.ones(layer.shape[1], np.int32)
+    edges = _edges(layer)
     return _rowwise(
-        hidden, lambda a, b: _reached(hidden.indptr, hidden.indices, layer.indptr, layer.indices, signs, needed, a, b),
+        hidden, lambda a, b: _reached(hidden.indptr, hidden.indices, *edges, signs, needed, a, b),
         layer.shape[1], n_jobs,
     )  # fmt: skip
+
+
+def _edges(layer: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Its starts and ends, of one type: a kernel is compiled for each."""
+    return layer.indptr.astype(np.int32, copy=False), layer.indices.astype(np.int32, copy=False)
 
 
 def unexplained(firings: Firings, hidden: Firings, members: sparse.csr_array, n_jobs: int | None = None) -> Firings:

@@ -105,9 +105,12 @@ def _decided(
     n_columns, n_units = owners.shape
     found: list[Any] = [None] * -(-n_columns // 16)
     weights = chances.weights()
+    edges: Any = [
+        places.astype(np.int32, copy=False) for places in (owners.indptr, owners.indices)
+    ]  # one version is compiled
 
     def task(start: int, stop: int) -> None:
-        found[start // 16] = _decide(bits, units, owners.indptr, owners.indices, least_off, *weights, start, stop)
+        found[start // 16] = _decide(bits, units, *edges, least_off, *weights, start, stop)
 
     for_chunks(task, n_columns, 16, n_jobs)
     tables = []

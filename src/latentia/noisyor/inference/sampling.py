@@ -61,7 +61,8 @@ class _Row(NamedTuple):
             for one, size in zip((causes, findings), loads.shape, strict=True)
         )
         kept, strengths, silent, leak = np.exp(-loads), -np.expm1(-loads), np.exp(-hazard), -np.expm1(-hazard)
-        links, parents = strengths[causes, places], np.ascontiguousarray(parents)
+        links = strengths[causes, places]
+        places, parents = np.ascontiguousarray(places), np.ascontiguousarray(parents)
         return cls(on, off, kept, strengths, silent, leak, ends, places, links, starts, parents)
 
 

@@ -68,7 +68,9 @@ def apart(one: Any, other: Any) -> str:
 @case("BERTopic 1817, 461, 987, 306", "other topics on each run")
 def other_seeds() -> Answer:
     ours = [AnchorTopics(10, n_splits=0, random_state=seed).fit(chapters()).components_ for seed in (1, 2)]
-    return apart(*ours), "tomotopy: " + apart(*(tomotopy_topics(chapters(), 10, 300, 0.1, seed).value[0] for seed in (1, 2)))
+    return apart(*ours), "tomotopy: " + apart(
+        *(tomotopy_topics(chapters(), 10, 300, 0.1, seed).value[0] for seed in (1, 2))
+    )
 
 
 @case("gensim 3218, 113", "several workers, and the seed no longer holds")
@@ -79,7 +81,8 @@ def workers() -> Answer:
     ours = [AnchorTopics(10, n_splits=0, n_jobs=n).fit(chapters()).components_ for n in (1, 2)]
     words = dict(enumerate(map(str, range(chapters().shape[1]))))
     fits = (
-        LdaMulticore(Sparse2Corpus(chapters(), False), 10, words, workers=2, passes=2, chunksize=100, random_state=1) for _ in range(2)
+        LdaMulticore(Sparse2Corpus(chapters(), False), 10, words, workers=2, passes=2, chunksize=100, random_state=1)
+        for _ in range(2)
     )
     theirs = [model.get_topics() for model in fits]
     return ("same bits" if np.array_equal(*ours) else apart(*ours)), "LdaMulticore: " + apart(*theirs)
@@ -96,7 +99,10 @@ def no_pile() -> Answer:
 def how_many() -> Answer:
     corpus = planted.topic_corpus(4000, n_topics=12, n_words=1500, length=100, random_state=3)
     model = AnchorTopics("auto").fit(corpus.counts)
-    return f"{len(model.components_)} of 12 planted, with a curve of the error", "a threshold to set, or coherence by eye"
+    return (
+        f"{len(model.components_)} of 12 planted, with a curve of the error",
+        "a threshold to set, or coherence by eye",
+    )
 
 
 @case("BERTopic 655, 946, 771; Top2Vec 263; scikit-learn 16948", "new documents every day, without fitting all again")
@@ -104,8 +110,9 @@ def new_rows() -> Answer:
     counts = planted.topic_corpus(4000, n_topics=8, n_words=800, random_state=4).counts
     model = AnchorTopics(8, embedding="projection", keep_moments=True)
     whole = model.fit(counts).components_
+    added = AnchorTopics(8, embedding="projection")
     for start in range(0, 4000, 1000):
-        added = (added if start else AnchorTopics(8, embedding="projection")).partial_fit(counts[start : start + 1000])
+        added.partial_fit(counts[start : start + 1000])
     lda = LatentDirichletAllocation(8, random_state=0, total_samples=4000)
     online = [lda.partial_fit(counts[start : start + 1000]).components_ for start in range(0, 4000, 1000)][-1]
     again = LatentDirichletAllocation(8, random_state=0).fit(counts).components_
@@ -180,9 +187,7 @@ def partitions() -> Answer:
 
     graph = planted.mixed_membership_graph(2000, 5, alpha0=0, degree=12, snr=1.6, random_state=1)
     edges = graph.adjacency.astype(float)
-    ours = [
-        MixedMembershipBlockModel(5, random_state=seed).fit(edges).memberships_.argmax(axis=1) for seed in (1, 2)
-    ]
+    ours = [MixedMembershipBlockModel(5, random_state=seed).fit(edges).memberships_.argmax(axis=1) for seed in (1, 2)]
     network = as_igraph(edges)
     theirs = [leidenalg.find_partition(network, leidenalg.ModularityVertexPartition, seed=seed) for seed in (1, 2)]
     apart_ = normalized_mutual_info_score(*(one.membership for one in theirs))

@@ -34,6 +34,8 @@ fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 for offset, (name, model) in zip((-0.2, 0.2), models.items(), strict=True):
     ax.bar(np.arange(6) + offset, model.recall_, 0.4, label=name)
 ax.axhline(1 / 6, color="gray", linestyle=":", label="by chance")
-ax.set(xlabel="topic", ylabel="documents that their words bring back", title="Do words identify the topics?", ylim=(0, 1))
+ax.set(
+    xlabel="topic", ylabel="documents that their words bring back", title="Do words identify the topics?", ylim=(0, 1)
+)
 ax.legend()
 plt.show()

@@ -55,7 +55,8 @@ def test_a_number_that_advice_names_is_left_out_where_it_was_compared():
             warnings.simplefilter("ignore", LatentiaWarning)
             evidence = asked.fit(data).evidence_
         named = re.search(r"ask for (\d+)", str([check.remedy for check in evidence.checks]))
-        assert named and int(named[1]) < asked.n_components
+        assert named
+        assert int(named[1]) < asked.n_components
         evidence.forget_sizes([int(named[1]), asked.n_components])
         assert "ask for" not in str(evidence.checks)
         assert evidence.advice

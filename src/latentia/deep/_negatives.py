@@ -105,12 +105,11 @@ def _decided(
     n_columns, n_units = owners.shape
     found: list[Any] = [None] * -(-n_columns // 16)
     weights = chances.weights()
-    edges: Any = [
-        places.astype(np.int32, copy=False) for places in (owners.indptr, owners.indices)
-    ]  # one version is compiled
+    # As int32, so that one version is compiled.
+    starts, ends = (places.astype(np.int32, copy=False) for places in (owners.indptr, owners.indices))
 
     def task(start: int, stop: int) -> None:
-        found[start // 16] = _decide(bits, units, *edges, least_off, *weights, start, stop)
+        found[start // 16] = _decide(bits, units, starts, ends, least_off, *weights, start, stop)
 
     for_chunks(task, n_columns, 16, n_jobs)
     tables = []

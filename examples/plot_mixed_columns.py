@@ -2,6 +2,8 @@
 Classes in a table of numbers, categories and counts
 ====================================================
 
+**Question: which classes of rows are in a table whose columns are of several kinds, and have gaps?**
+
 A table of patients, customers or answers mostly has columns of several kinds, and gaps. Rows of a class share what is usual in
 each column; given the class, columns are independent.
 """
@@ -28,5 +30,6 @@ print(table.round(2).to_string())
 # %%
 # Of the first category the probabilities of its values in each class.
 chances = table[table["column"] == "category 0"].set_index("parameter").iloc[:, 1:]
-chances.T.plot.bar(stacked=True, rot=0, ylabel="probability")
+chances.T.plot.bar(stacked=True, rot=0, xlabel="class", ylabel="probability")
+plt.title("Classes differ in their categories")
 plt.show()

@@ -60,7 +60,7 @@ def test_tables_and_names_of_columns(make, tmp_path):
 def test_cells_and_views_of_frames(make):
     gaps = [None if i == 3 else float(x) for i, x in enumerate(X[:, 1])]
     with pytest.raises(LatentiaError, match="Row 3, column 'c1'.*NaN, and a number is needed"):
-        SphericalGaussianMixture(3).fit(make(COLUMNS | {"c1": gaps}))
+        TensorICA(3).fit(make(COLUMNS | {"c1": gaps}))
     with pytest.raises(LatentiaError, match="Row 0, column 'c1' of X: 'a' is text"):
         SphericalGaussianMixture(3).fit(make(COLUMNS | {"c1": ["a"] * 300}))
     views = [NAMES[:2], NAMES[2:4], NAMES[4:]]

@@ -63,7 +63,9 @@ def test_every_number_of_the_methods_text_is_the_fits_own(case):
     told += [str(row["n_components"]) for row in model.compared]
     told += [str(vars(model).get(name)) for name in ("n_features_in_", "n_iter_", "_seed", "n_components_")]
     told += [
-        f"shape {np.shape(value)}" for value in model.get_params(deep=False).values() if hasattr(value, "__array__")
+        f"shape {np.shape(value)}"
+        for value in model.get_params(deep=False).values()
+        if hasattr(value, "__array__") or isinstance(value, list)
     ]
     known = set(NUMBER.findall(" ".join(told)))
     assert set(NUMBER.findall(text)) <= known

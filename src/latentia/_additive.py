@@ -361,7 +361,7 @@ def _outside_of_frame(sums: Sums) -> list[Check]:
         Check(
             "new rows outside of the frame", "variance", found.rise, at_most(found.limit, "above that of the first rows"),
             f"Moments are kept in {b} directions that the first rows chose. {first:.1%} of the variance of first rows, and "
-            f"{later:.1%} of that of the {found.n_rows:,} others, is not told by them. Here is how much more the others vary "
+            f"{later:.1%} of that of the {found.n_rows:,} others, is outside of them. Here is how much more the others vary "
             "than first rows in the direction in which this stands out most. Above the limit they have something that the "
             "model has no place for.", "not in the paper", "caution",
             "Newer rows have a component that the first ones did not show: begin anew, with a first batch that has it, or "

@@ -126,7 +126,7 @@ def test_errors_say_what_is_wrong(counts, model):
         (lambda: ProbabilityMatrix(3, symmetric=False, method="binned").fit(counts), "Algorithm 1 is for symmetric"),
         (
             lambda: ProbabilityMatrix(3, symmetric=False, discount=True).fit(np.ones((9, 9))),
-            "seen once, twice and three",
+            "occur once, twice and three",
         ),
         (lambda: ProbabilityMatrix(3, discount="no").fit(counts), "True, False or 'auto'"),
         (lambda: model.entries(0, 120), "whole numbers from 0 to 119"),

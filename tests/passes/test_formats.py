@@ -254,7 +254,7 @@ def test_sizes_that_no_file_of_this_length_can_have(tmp_path, kind, size, n):
 def test_more_rows_than_fit_into_memory_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "sysconf", lambda name: 1 << 12)
     (tmp_path / "x.mtx").write_text(market("coordinate real general", "9000000 3 1", "1 1 1"))
-    with pytest.raises(LatentiaError, match="x.mtx, line 2: 9000000 rows and 3 columns: so many rows do not fit"):
+    with pytest.raises(LatentiaError, match="x.mtx, line 2: 9000000 rows and 3 columns: that many rows do not fit"):
         Blocks.from_files(tmp_path / "x.mtx")
     (tmp_path / "docword.x.txt").write_text("9000000\n3\n1\n1 1 1\n")
     with pytest.raises(LatentiaError, match="docword.x.txt, lines 1 and 2: 9000000 rows"):

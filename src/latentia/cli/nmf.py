@@ -146,7 +146,7 @@ def nmf(
         bool,
         typer.Option(
             "--counts",
-            help="Numbers are counts: of which components are rows sums, by the Kullback-Leibler divergence?",
+            help="Numbers are counts: rows are sums of components, by the Kullback-Leibler divergence.",
         ),
     ] = False,
     image: Annotated[

@@ -240,7 +240,7 @@ class Column(NamedTuple):
         values = sorted({cell for cell in self.categories if cell is not None}, key=_in_order)
         if len(values) > max(_MANY, len(self.cells) // 2):
             raise LatentiaError(
-                f"There are {len(values):,} categories in {len(self.cells):,} rows of {self.place}, which tell nothing of a "
+                f"There are {len(values):,} categories in {len(self.cells):,} rows of {self.place}, which say nothing of a "
                 "class: drop it, or join them."
             )
         return values

@@ -182,7 +182,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
        others out. Moments ask that entries of one view are missing independently of those of another given the component.
     6. More than three views are joined into three: view i goes to group i mod 3.
     7. "mixed": a category is a feature of 0 and 1 for each of its values, whose mean is its probability, and the columns are
-       dealt into three views, in the way from whose moments a few steps of EM come highest. By type floats are numbers; texts,
+       split into three views, in the way from whose moments a few steps of EM come highest. By type floats are numbers; texts,
        truth values and categories are categories, and so are whole numbers of two values; other whole numbers of at least 0
        are counts where their mean is at most 20, and numbers otherwise. Floats with gaps that are whole count as whole numbers.
 

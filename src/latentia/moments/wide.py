@@ -260,7 +260,7 @@ class WideSums:
     def _check_directions(self, needed: int) -> None:
         if needed > self.frame.basis.shape[1]:
             raise LatentiaError(
-                f"Moments are kept in a frame of {self.frame.basis.shape[1]} directions, and {needed} are needed for so many "
+                f"Moments are kept in a frame of {self.frame.basis.shape[1]} directions, and {needed} are needed for that many "
                 "components: begin anew with a first batch."
             )
 
@@ -286,7 +286,7 @@ class WideSums:
         return replace(self, inside=self.inside.plus(other.inside, sign), **added)
 
     def outside(self) -> Outside | None:
-        """What later rows have outside of the frame; None where there are too few.
+        """The variance of later rows outside of the frame; None where there are too few.
 
         Directions are those in which one half of the later rows varies most; how much the other half does is compared with the
         first rows. Of both ways the lesser one counts.
@@ -328,7 +328,7 @@ def _frame_of(blocks: Blocks, dealt: RowGroups, n_directions: int, options: dict
     """The leading principal directions of half of the rows."""
     if n_directions > WIDEST:
         raise LatentiaError(
-            f"The rows have {blocks.shapes[0][1]} columns, and {n_directions} directions of them are needed for so many "
+            f"The rows have {blocks.shapes[0][1]} columns, and {n_directions} directions of them are needed for that many "
             f"components: moments are kept of at most {WIDEST}. Ask for {n_directions - WIDEST} components fewer, or fit "
             "without keep_moments."
         )

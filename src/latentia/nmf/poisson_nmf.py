@@ -112,8 +112,8 @@ class PoissonNMF(FactorModel):
     -----
     All stored counts are held in memory, by rows and by columns. Zeros cost nothing.
 
-    The descent ends where no entry can be moved alone; other starts may end elsewhere. It starts from soft components, near the
-    mean row, which ends lower than sharp ones do.
+    The descent stops where no entry can be moved alone; other starts may lead elsewhere. It starts from soft components, near
+    the mean row, which reach a lower divergence than sharp ones.
 
     References
     ----------

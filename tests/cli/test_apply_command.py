@@ -258,7 +258,8 @@ def test_a_column_that_is_missing_is_named(call, results, tmp_path, family, colu
 def test_a_cell_that_is_no_number_is_named_without_other_columns(call, results, tmp_path):
     (tmp_path / "new.csv").write_text("a,b,c,d\n1,2,3,4\n1,2,,4\n")
     said = (
-        r"line 3, column 'c': no value \(''\)\. Fill it in or delete the line\. --missing drop leaves such rows out\.$"
+        r"line 3, column 'c': no value \(''\)\. Fill it in or delete the line\. --missing keep treats them as missing, "
+        r"and --missing drop leaves such rows out\.$"
     )
     with pytest.raises(LatentiaError, match=said):
         call("apply", results("mixture")[0], tmp_path / "new.csv", "--out", tmp_path / "a")

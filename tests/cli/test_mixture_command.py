@@ -165,6 +165,21 @@ def test_cells_of_views_may_be_missing(call, rows, refused, tmp_path):
     assert latentia.load(tmp_path / "o" / "model.npz").distribution == "bernoulli"
 
 
+def test_cells_may_be_missing(call, rows, tmp_path):
+    data = planted.gaussian_mixture(600, n_components=3, n_features=5, random_state=1)
+    holes = np.random.default_rng(0).random(data.X.shape) < 0.1
+    lines = [
+        ",".join("" if hole else f"{v:.5f}" for v, hole in zip(*pair, strict=True))
+        for pair in zip(data.X, holes, strict=True)
+    ]
+    (tmp_path / "x.csv").write_text("\n".join(["a,b,c,d,e", *lines]))
+    call("mixture", tmp_path / "x.csv", "-k", 3, "--missing", "keep", "--out", tmp_path / "o")
+    call("apply", tmp_path / "o", tmp_path / "x.csv", "--missing", "keep", "--out", tmp_path / "p")
+    for folder in ("o", "p"):
+        found = np.array([int(row["component"]) for row in rows(tmp_path / folder / "labels.csv")])
+        assert agreement(found, data.labels) > 0.95
+
+
 def test_a_column_that_may_be_labels_is_announced(call, tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=600)

@@ -379,3 +379,17 @@ def test_counts(tmp_path, capsys):
     assert (tmp_path / "a" / "weights.csv").read_text() == (out / "weights.csv").read_text()
     with pytest.raises(LatentiaError, match="--counts chooses no rows"):
         app(["nmf", str(path), "--counts", "--eps", "1", "--out", str(tmp_path / "b")], standalone_mode=False)
+
+
+def test_cells_may_be_missing(data, call, rows, tmp_path):
+    holes = np.random.default_rng(0).random(data.X.shape) < 0.1
+    lines = [
+        ",".join("" if hole else f"{value:.6f}" for value, hole in zip(*pair, strict=True))
+        for pair in zip(data.X, holes, strict=True)
+    ]
+    (tmp_path / "x.csv").write_text("\n".join([",".join(f"c{i}" for i in range(30)), *lines]))
+    call("nmf", tmp_path / "x.csv", "-k", 4, "--missing", "keep", "--out", tmp_path / "o")
+    call("apply", tmp_path / "o", tmp_path / "x.csv", "--missing", "keep", "--out", tmp_path / "p")
+    model = latentia.load(tmp_path / "o" / "model.npz")
+    assert np.abs(model.components_[:, None] - data.components).max(axis=2).min(axis=1).max() < 0.2
+    assert rows(tmp_path / "p" / "weights.csv") == rows(tmp_path / "o" / "weights.csv")

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from sklearn.utils import get_tags
 
 from .. import persistence
 from ..exceptions import LatentiaError
@@ -33,7 +34,10 @@ def apply(
     out: Out = Path("applied"),
     missing: Annotated[
         str | None,
-        typer.Option("--missing", help=missing_help("drop", "keep", note=" (of 'noisy-or' alone, its default)")),
+        typer.Option(
+            "--missing",
+            help=missing_help("drop", "keep", note=" (of 'mixture', 'nmf' and 'noisy-or', whose default it is)"),
+        ),
     ] = None,
     denoise: Annotated[
         bool,
@@ -94,10 +98,12 @@ def apply(
     for one in (source, other):
         if one is not None:
             replace(results, source=one).check()
-    ways = ("keep", "drop") if family.command == "noisy-or" else ("drop",) if family.reads == "rows" else ()
+    findings = family.command == "noisy-or"
+    kept = findings or (family.reads == "rows" and get_tags(fitted).input_tags.allow_nan)
+    ways = ("keep", "drop") if kept else ("drop",) if family.reads == "rows" else ()
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
-    missing = "keep" if missing is None and "keep" in ways else missing
+    missing = "keep" if missing is None and findings else missing
     how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     console = Console()

@@ -73,7 +73,7 @@ def mixture(
     keep_moments: KeepMoments = False,
     missing: Annotated[
         str | None,
-        typer.Option("--missing", help=missing_help(*MISSING, "keep", note=" (with --views)")),
+        typer.Option("--missing", help=missing_help(*MISSING, "keep")),
     ] = None,
     effects: EffectsOf = None,
     cluster: ClusterOf = None,
@@ -85,7 +85,7 @@ def mixture(
     results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
     chosen = [name for group in grouped for name in group] or split_names(columns)
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
-    how = run.reading(missing, (*MISSING, "keep") if grouped else MISSING)
+    how = run.reading(missing, (*MISSING, "keep"))
     apart = Covariates.read(source, effects, cluster, how)
     left = _left_out(chosen, split_names(ignore) or [], apart, option)
     table = read_numbers(source, chosen, left, 2, why, how, option)

@@ -46,12 +46,12 @@ from ._shared import (
 from ._tables import (
     MISSING,
     Labels,
-    MayBeMissing,
     Wanted,
     announce,
     check_columns,
     described,
     labels_of,
+    missing_help,
     naming,
     numeric_columns,
     read_known_columns,
@@ -171,7 +171,7 @@ def nmf(
     ] = False,
     budget: Annotated[float | None, typer.Option(help="Seconds for --exact, by default 30.", min=0.001)] = None,
     splits: Splits = 3,
-    missing: MayBeMissing = None,
+    missing: Annotated[str | None, typer.Option("--missing", help=missing_help(*MISSING, "keep"))] = None,
 ) -> dict[str, Any]:
     """Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report."""
     if exact:
@@ -198,7 +198,7 @@ def nmf(
         raise LatentiaError("--image and --shape: rows are pixels of one image or pictures themselves; give one.")
     results = run.results(source, *_FILES)
     of_tables = {"columns": columns, "ignore": ignore, "names": names, "missing": missing, "encoding": run.encoding}
-    how = run.reading(missing, MISSING)
+    how = run.reading(missing, MISSING if counts else (*MISSING, "keep"))
     if source.is_dir() or is_image(source):
         refuse_options(source, "pictures have no columns", **of_tables)
         refuse_options(source, "pictures are no arrays", array=array)

@@ -36,7 +36,7 @@ _SOFT = 0.1  # share of a start in components; the others are the mean row, whic
 _ALONE = 1e-12  # of p, below which nothing else explains a count
 _TINY = 1e-150
 _MOST_SWEEPS, _STILL = 200, 1e-6  # of a row alone, and the share of it that a sweep moves at its end
-_CALM = 3  # iterations in a row that gain nothing to speak of
+_CALM = 3  # iterations in a row whose gain is negligible
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from ._span import freedom, telling_apart
 
 __all__ = ["PoissonNMF"]
 
-_OF_PARTS = 10  # times the tolerance, for parts of the rows
+_OF_PARTS = 3  # times the tolerance, for parts of the rows
 _TELLING = 2  # features, and rows, of one component without another
 _SAMPLE, _COLUMNS = 2000, 500  # rows that are looked at, and their most frequent columns
 _SMALL = 0.25  # of the mean, below which a row or a column has too few counts to be of one component
@@ -74,7 +74,7 @@ class PoissonNMF(FactorModel):
         ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
     max_iter : int, default=200
         Sweeps over both factors at most.
-    tol : float, default=3e-5
+    tol : float, default=1e-4
         Share of the divergence, below which what a sweep gains is as good as nothing; three such sweeps in a row end the fit.
     n_splits : int, default=3
         With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit.
@@ -143,7 +143,7 @@ class PoissonNMF(FactorModel):
         n_components: NComponents = 5,
         *,
         max_iter: int = 200,
-        tol: float = 3e-5,
+        tol: float = 1e-4,
         n_splits: int = 3,
         random_state: Seed = 0,
         n_jobs: int | None = None,

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
 from sklearn import get_config
 
 from .exceptions import MissingExtraError
 
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
 
 def frame_of(X: Any) -> nw.DataFrame[Any] | None:
     """A frame of pandas, polars, pyarrow or another library as one of narwhals; None for what is no frame in memory."""
-    found = nw.from_native(X, eager_only=True, pass_through=True) if hasattr(X, "columns") else X
+    if not hasattr(X, "columns"):
+        return None
+    import narwhals.stable.v2 as nw
+
+    found = nw.from_native(X, eager_only=True, pass_through=True)
     return found if isinstance(found, nw.DataFrame) else None
 
 

@@ -141,7 +141,7 @@ def start(table: Table, r: int, seed: int) -> np.ndarray:
         )  # fmt: skip
     scales = [1 / np.sqrt(np.where(sums > 0, sums, 1.0)) for sums in (in_rows, in_columns)]
     scaled = sparse.csr_array(sparse.diags_array(scales[0]) @ counts @ sparse.diags_array(scales[1]))
-    left, sizes, _ = leading_triplets(scaled, r, seed)
+    left, sizes, _ = leading_triplets(scaled, r, seed, n_passes=2)
     places = left * sizes * scales[0][:, None]
     long = np.flatnonzero(in_rows >= np.median(in_rows[in_rows > 0]))
     found = np.empty(0, dtype=np.int64)

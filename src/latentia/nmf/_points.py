@@ -135,10 +135,10 @@ def evenly(n: int, most: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).astype(np.int64)
 
 
-def leading_triplets(rows: Any, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def leading_triplets(rows: Any, n: int, seed: int, n_passes: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The n largest singular triplets of a table, those without length left out: shapes (m, k), (k,), (k, d)."""
     if min(rows.shape) > _SMALL:
-        return block_krylov_svd(rows, n, n_passes=6, random_state=seed)
+        return block_krylov_svd(rows, n, n_passes=n_passes, random_state=seed)
     if not sparse.issparse(rows) and max(rows.shape) <= _SMALL:
         left, sizes, right = np.linalg.svd(rows, full_matrices=False)
         kept = np.flatnonzero(sizes > _NOTHING * sizes[:1])[:n]

@@ -232,8 +232,9 @@ class Additive(Staged):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        # scikit-learn asks for names of columns whenever rows are read, and no model has to be learned for it.
-        if "_unsolved" in vars(self) and name in attributes_of(type(self)) and name != "feature_names_in_":
+        # scikit-learn asks for names of columns whenever rows are read, and copies for slots: no model is learned for these.
+        asked = name != "feature_names_in_" and not name.startswith("__")
+        if asked and "_unsolved" in vars(self) and name in attributes_of(type(self)):
             self._of_moments(self.moments_, _layout_of(self))
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

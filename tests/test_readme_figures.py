@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import agree
 from shell import latentia
 from test_api import public_estimators
 from try_package import readme_commands, write_files
@@ -35,6 +36,12 @@ def figures(monkeypatch):
 def test_figures_are_those_of_the_results(figures):
     written = README.partition(START)[2].partition(END)[0].strip()
     assert written == figures.block(), "run python benchmarks/readme_figures.py"
+
+
+def test_the_first_answer_of_the_readme_is_that_of_the_code(capsys):
+    code, said = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()
+    exec(code, {})
+    assert agree(capsys.readouterr().out, said)
 
 
 def test_the_results_would_change_the_readme(figures, monkeypatch):

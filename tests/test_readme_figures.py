@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import agree
+from pages import TERMINAL, agree
 from shell import latentia
 from test_api import public_estimators
 from try_package import readme_commands, write_files
@@ -38,7 +38,9 @@ def test_figures_are_those_of_the_results(figures):
     assert written == figures.block(), "run python benchmarks/readme_figures.py"
 
 
-def test_the_first_answer_of_the_readme_is_that_of_the_code(capsys):
+def test_the_first_answer_of_the_readme_is_that_of_the_code(capsys, monkeypatch):
+    for name, value in TERMINAL.items():
+        monkeypatch.setenv(name, value)
     code, said = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()
     exec(code, {})
     assert agree(capsys.readouterr().out, said)

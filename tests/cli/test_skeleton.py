@@ -206,7 +206,9 @@ def test_cells_without_a_value(call, rows, refused, holes, tmp_path, command, fi
     said = refused(command, holes)
     options = ["-k", 2, "--refine", 0]
     assert "holes.csv, line 4, column 'a': no value ('NA'). Fill it in or delete the line, or use other columns" in said
-    assert said.endswith("--missing drop leaves such rows out, and --missing mean fills such cells.")
+    ways = "--missing drop leaves such rows out, and --missing mean fills such cells"
+    kept = ", and --missing keep treats them as missing" if command == "mixture" else ""
+    assert said.endswith(f"{ways}{kept}.")
     assert "missing=" not in said
     assert "--missing 'zero': use one of drop, mean" in refused(command, holes, "--missing", "zero")
     out = tmp_path / "o"
@@ -225,8 +227,9 @@ def test_cells_without_a_value(call, rows, refused, holes, tmp_path, command, fi
 def test_apply_leaves_rows_without_a_value_out(call, rows, refused, table, holes, tmp_path):
     call("mixture", table, "-k", 2, "--refine", 0, "--out", tmp_path / "m")
     said = refused("apply", tmp_path / "m", holes)
-    assert said.endswith("no value ('NA'). Fill it in or delete the line. --missing drop leaves such rows out.")
-    assert "--missing 'mean': use one of drop" in refused("apply", tmp_path / "m", holes, "--missing", "mean")
+    ways = "--missing keep treats them as missing, and --missing drop leaves such rows out."
+    assert said.endswith(f"no value ('NA'). Fill it in or delete the line. {ways}")
+    assert "--missing 'mean': use one of keep, drop" in refused("apply", tmp_path / "m", holes, "--missing", "mean")
     with pytest.warns(DroppedDataWarning, match="3 of 1500 rows"):
         call("apply", tmp_path / "m", holes, "--missing", "drop", "--out", tmp_path / "p")
     assert len(rows(tmp_path / "p" / "labels.csv")) == 1497

@@ -1,4 +1,4 @@
-"""Tables with missing cells, completed by what the others say.
+"""Tables with missing cells, completed from the other cells.
 
 A table of low rank r with noise is found by turns: cells that are missing become those of the best approximation of rank r to
 the table as it was completed before, whose directions are shrunk by noise (R. Mazumder, T. Hastie, R. Tibshirani, JMLR 11,
@@ -21,7 +21,7 @@ def completed(table: np.ndarray, missing: np.ndarray, rank: int) -> np.ndarray:
     Parameters
     ----------
     table : ndarray of shape (n, d)
-        What it has in missing cells is not read.
+        Its values in missing cells are not read.
     missing : ndarray of bool, shape (n, d)
         Each row and column has a cell that is not.
     rank : int

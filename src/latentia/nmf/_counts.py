@@ -5,7 +5,7 @@ sum x h / p, h what multiplies w, and s the sum of all h. As 1 / a is concave in
 
     w + (a / b) (a / s - 1),    b = sum x h^2 / p^2,
 
-never goes too far where w has to grow. Where it has to shrink, and the step would end below zero, w is zero if a(0) <= s, where
+never goes too far where w has to grow. Where it has to shrink, and the step would lead below zero, w is zero if a(0) <= s, where
 zero is the minimum; otherwise the multiplicative update w a / s is made, which never goes too far. Zero counts only enter s.
 
 A sweep takes each entry of a row of a factor once. Rows do not depend on each other.
@@ -131,12 +131,11 @@ def start(table: Table, r: int, seed: int) -> np.ndarray:
     median sum, which have the least noise.
     """
     counts = table.csr
-    _n, _d = table.shape
     in_rows, in_columns = counts.sum(axis=1), counts.sum(axis=0)
-    if r > min(np.count_nonzero(in_rows), np.count_nonzero(in_columns)):
+    n, d = np.count_nonzero(in_rows), np.count_nonzero(in_columns)
+    if r > min(n, d):
         raise LatentiaError(
-            f"a table of {np.count_nonzero(in_rows)} rows and {np.count_nonzero(in_columns)} features with counts supports at "
-            f"most {min(np.count_nonzero(in_rows), np.count_nonzero(in_columns))} components.",
+            f"a table of {n} rows and {d} features with counts supports at most {min(n, d)} components.",
             parameter="n_components", value=r,
         )  # fmt: skip
     scales = [1 / np.sqrt(np.where(sums > 0, sums, 1.0)) for sums in (in_rows, in_columns)]

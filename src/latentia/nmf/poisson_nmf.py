@@ -70,12 +70,12 @@ class PoissonNMF(FactorModel):
     Parameters
     ----------
     n_components : int, "auto" or several, default=5
-        Number of components r. Of a range or list of numbers, or "auto", the one is taken that the evidence recommends: see
-        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+        Number of components r. A range or list tries each value and keeps the one the evidence recommends; so does "auto". See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     max_iter : int, default=200
         Sweeps over both factors at most.
     tol : float, default=1e-4
-        Share of the divergence, below which what a sweep gains is as good as nothing; three such sweeps in a row end the fit.
+        The fit stops after three sweeps in a row that each lower the divergence by a smaller share of it than this.
     n_splits : int, default=3
         With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit.
         With 0 there are none.

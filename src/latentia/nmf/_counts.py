@@ -5,7 +5,7 @@ sum x h / p, h what multiplies w, and s the sum of all h. As 1 / a is concave in
 
     w + (a / b) (a / s - 1),    b = sum x h^2 / p^2,
 
-never goes too far where w has to grow. Where it has to shrink, and the step would lead below zero, w is zero if a(0) <= s, where
+never goes too far where w has to grow. Where it has to shrink, and the step leads below zero, w is zero if a(0) <= s, where
 zero is the minimum; otherwise the multiplicative update w a / s is made, which never goes too far. Zero counts only enter s.
 
 A sweep takes each entry of a row of a factor once. Rows do not depend on each other.

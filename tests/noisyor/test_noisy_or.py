@@ -689,9 +689,9 @@ def test_a_network_that_em_is_refused_predicts_no_worse_than_independent_finding
     monkeypatch.setattr("latentia.noisyor.noisy_or.MOST_CROWDED", -1.0)
     rng = np.random.default_rng(23)
     chances = rng.choice([0.1, 0.25, 0.75, 0.9], size=(4, 24))
-    X = rng.random((4500, 24)) < chances[rng.choice(4, 4500, p=[0.4, 0.3, 0.2, 0.1])]
-    order = np.random.default_rng(33).permutation(4500)
-    train, test = X[order[:3000]], X[order[3000:]]
+    X = rng.random((1500, 24)) < chances[rng.choice(4, 1500, p=[0.4, 0.3, 0.2, 0.1])]
+    order = np.random.default_rng(33).permutation(1500)
+    train, test = X[order[:1000]], X[order[1000:]]
     model = NoisyOr(15, n_splits=0).fit(train)
     assert len(model.refinement_) <= 1
     shares = train.mean(axis=0)

@@ -195,7 +195,7 @@ def test_digests_are_those_of_the_next_process():
             text=True,
             check=True,
         ).stdout
-        for seed in "012"
+        for seed in "01"
     }
     assert len(found) == 1
     assert found.pop().strip()

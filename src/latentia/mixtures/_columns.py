@@ -7,6 +7,7 @@ features of a column stands for a cell that is missing.
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -247,9 +248,9 @@ class Column(NamedTuple):
 
 
 def _category(cell: Any) -> Any:
-    if isinstance(cell, (bool, str)):
+    if isinstance(cell, (bool, str)) or type(cell) is int:
         return cell
-    if isinstance(cell, numbers.Real) and np.isfinite(float(cell)):
+    if (type(cell) is float or isinstance(cell, numbers.Real)) and math.isfinite(cell):
         return int(float(cell)) if float(cell).is_integer() else float(cell)
     return str(cell)
 

@@ -79,7 +79,7 @@ def fold_blocks(
 
 def folds_of(statistics: list[Any]) -> list[_Fold | _InPlace]:
     """How each statistic is folded."""
-    return [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in statistics]
+    return [_InPlace(s) if hasattr(s, "add_tasks") else _Fold(s) for s in statistics]
 
 
 def finished(folds: list[_Fold | _InPlace], state: PassState) -> list[Any]:

@@ -217,11 +217,13 @@ def test_drawings_follow_the_width(opened):
 
 
 def test_colours_are_those_of_the_system_until_the_reader_chooses(opened):
+    from selenium.webdriver.support.ui import WebDriverWait
+
     button = _find(opened, "#theme")
     assert _ground(opened) > 200
     _prefer(opened, "dark")
     assert _ground(opened) < 60
-    assert "Light" in button.text
+    WebDriverWait(opened, 10).until(lambda _: "Light" in button.text)  # the browser tells the page when it is idle
     button.click()
     assert _ground(opened) > 200
     opened.refresh()

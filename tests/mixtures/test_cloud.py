@@ -49,5 +49,6 @@ def test_components_that_overlap_are_found_again() -> None:
 
 
 def test_more_is_asked_of_components_whose_shape_is_wrong() -> None:
-    assert gains_more(0.06, -0.05, shaped=True) and not gains_more(0.06, -0.05, shaped=False)
+    assert gains_more(0.06, -0.05, shaped=True)
+    assert not gains_more(0.06, -0.05, shaped=False)
     assert not gains_more(0.12, 0.11, shaped=True)

@@ -306,22 +306,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         if found is None:
             return None
         (rows,) = sample_rows(fitted.rows)
-        return doubted(found) if self._cuts_a_cloud(rows, fitted.model.parameters, fitted.rows.n_rows) else found
-
-    def _cuts_a_cloud(self, rows: Any, mixture: Mixture, n_rows: int) -> bool:
-        """Whether neither a valley nor more gain than in a single cloud says that there are components."""
-        density, shares, better = _against_one(mixture, rows, n_rows, self.covariance_type)
-        (spread,) = shape_checks(density, shares, mixture.log_dets(), rows.shape[1])
-        if sparse.issparse(rows) or have_valley(rows, mixture.means, shares.argmax(axis=1)):
-            return False
-        fixed = {"n_splits": 0, "keep_moments": False, "verbose": False, "random_state": self._seed}
-        own = clone(self).set_params(n_components=len(mixture.weights), **fixed)
-        with warnings.catch_warnings(), contextlib.suppress(LatentiaError):
-            warnings.simplefilter("ignore")
-            cloud = one_cloud(rows, self._seed)
-            shaped = bool(better.holds and spread.holds)
-            return not gains_more(_gain(mixture, rows), _gain(own.fit(cloud)._mixture, cloud), shaped)
-        return False
+        return doubted(found) if _cuts_a_cloud(self, rows, fitted.model.parameters, fitted.rows.n_rows) else found
 
     @property
     def _round(self) -> bool:
@@ -499,6 +484,22 @@ def _against_one(mixture: Mixture, rows: Any, n_rows: int, shape: str) -> tuple[
     shares, heights = normalised(density + log(mixture.weights), mixture.weights)
     extra = n_told(mixture, shape, n_rows) - few
     return density, shares, trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")[0]
+
+
+def _cuts_a_cloud(method: SphericalGaussianMixture, rows: Any, mixture: Mixture, n_rows: int) -> bool:
+    """Whether neither a valley nor more gain than in a single cloud says that there are components."""
+    density, shares, better = _against_one(mixture, rows, n_rows, method.covariance_type)
+    if sparse.issparse(rows) or have_valley(rows, mixture.means, shares.argmax(axis=1)):
+        return False
+    (spread,) = shape_checks(density, shares, mixture.log_dets(), rows.shape[1])
+    shaped = bool(better.holds and spread.holds)
+    fixed = {"n_splits": 0, "keep_moments": False, "verbose": False, "random_state": method._seed}
+    own = clone(method).set_params(n_components=len(mixture.weights), **fixed)
+    with warnings.catch_warnings(), contextlib.suppress(LatentiaError):
+        warnings.simplefilter("ignore")
+        cloud = one_cloud(rows, method._seed)
+        return not gains_more(_gain(mixture, rows), _gain(own.fit(cloud)._mixture, cloud), shaped)
+    return False
 
 
 def _gain(mixture: Mixture, rows: np.ndarray) -> float:

@@ -294,7 +294,8 @@ class Staged(Estimator):
             checks, parts = weighed
             weighed = Evidence(checks, parts.errors, shares=self._weighed(fitted))
         components = weighed.of_components
-        components.found_again = self._found_again(fitted)
+        if components.found_again is None:
+            components.found_again = self._found_again(fitted)
         if fitted.reading is not None:
             components.checks += neighbour_checks(fitted.reading, dealt.stretch)
         self.evidence_ = weighed.bind(self)

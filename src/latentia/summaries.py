@@ -17,7 +17,7 @@ import numpy as np
 
 from ._frames import new_frame
 from ._scratch import whole_file
-from .evidence import Evidence, again_text, dealt_rows
+from .evidence import Evidence, again_text, parts_text
 
 __all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
 
@@ -136,7 +136,7 @@ def graded(
     if found is None or len(found) != n:
         return error, grade
     says = (
-        f"Whether fits on halves of the {dealt_rows(evidence.nouns)} have the same one: yes from 75%, mostly from 50%. It says "
+        f"Whether fits on {parts_text(evidence.nouns)} have the same one: yes from 75%, mostly from 50%. It says "
         "nothing of numbers."
     )
     again = Column("found again", found, ".3f", again_text, kind="text", where="psf", meaning=says)

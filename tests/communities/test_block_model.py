@@ -158,6 +158,15 @@ def test_noise_is_not_supported_and_warned_of():
     assert model.evidence_.grade == "not supported"
 
 
+def test_communities_are_found_again_and_those_of_noise_are_not(graph, model):
+    assert model.evidence_.found_again.min() > 0.75
+    rng = np.random.default_rng(0)
+    table = sparse.csr_array(np.triu(rng.random((300, 300)) < 0.05, 1))
+    noise = MixedMembershipBlockModel(3).fit(sparse.csr_array(table + table.T))
+    assert noise.evidence_.found_again.max() < 0.75
+    assert MixedMembershipBlockModel(1).fit(graph.adjacency).evidence_.found_again is None
+
+
 def test_too_many_communities():
     with pytest.raises(LatentiaError, match="at most 3 communities") as error:
         MixedMembershipBlockModel(4).fit(np.ones((3, 3)))

@@ -48,6 +48,7 @@ _LEAST_SNR = 1.2
 _PREDICTED = 0.65  # distance of two fits over the sum of their errors: so it is on graphs with known answers
 _SHARED = 2.0  # error of mixed memberships over the distance, also there: root 3 is of noise, more of shared priors
 _MERGED = 0.5  # error of a community, where two of a size became one
+_LOST = 5.0  # times what three quarters of the edges have not of a community: what other edges would not have
 _POSITIONS = 0.75  # error of a community over its surplus of triangles times that of the leading direction that is left
 _TRIANGLES = 1.5  # over those expected: up to 1.25 on planted communities, 1.3 to 1.6 on graphs of people
 _TINY = 1e-300
@@ -64,6 +65,8 @@ class Part:
         Relative l1 distance of each community to the nearest one of the part.
     spread : ndarray of shape (K,)
         What the part's own posterior leaves open, for these.
+    again : ndarray of shape (K,)
+        How much of each community it has, see `latentia.evidence.repeats`.
     fitted, trivial : ndarray
         Log-probabilities of the edges that were left out, under the fit and under a graph without communities.
     auc : float
@@ -72,6 +75,7 @@ class Part:
 
     distances: np.ndarray
     spread: np.ndarray
+    again: np.ndarray
     fitted: np.ndarray
     trivial: np.ndarray
     auc: float
@@ -168,6 +172,16 @@ def _inflated(own: np.ndarray, of_parts: np.ndarray, distances: np.ndarray) -> n
     times = np.maximum(distances / (_PREDICTED * both), 1.0)
     share = np.maximum(own / both, (1 - 1 / times) / 2)
     return np.maximum(own, share * distances / _PREDICTED)
+
+
+def found_again(parts: list[Part]) -> np.ndarray | None:
+    """How much of each community is found again, shape (K,); None of one, or without parts.
+
+    Three quarters of the edges are nearly the whole graph, so that what they have not counts five times.
+    """
+    if not parts or len(parts[0].again) < 2:
+        return None
+    return np.maximum(1 - _LOST * (1 - np.mean([part.again for part in parts], axis=0)), 0.0)
 
 
 # --- parts --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ Source: R. Ge, Provable algorithms for machine learning problems, PhD thesis, Pr
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -27,7 +26,7 @@ from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Staged
 from ..datasets.graphs import graph_of
-from ..evidence import Check, PartErrors, Reading, repeated
+from ..evidence import Evidence, PartErrors, Reading, repeated
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..moments import DealtCounts, Graph, split_counts
@@ -38,6 +37,7 @@ from ._evidence import (
     checks,
     column_distances,
     expected_errors,
+    found_again,
     held_out,
     relative_spread,
     spectrum_of,
@@ -90,7 +90,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         communities of the tensor, or clusters where it has not the rank, reassigned once by all edges.
     n_splits : int, default=1
         Number of fits on three quarters of the edges, at most 3, for the expected errors and held-out edges; each takes about
-        three quarters of the time of the fit. Two on halves of the edges tell which communities are found again. 0 makes none.
+        three quarters of the time of the fit. They also tell which communities are found again. 0 makes none.
     random_state : int, default=0
         Seed of the starting directions of iterations, and of which edges are left out. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -259,7 +259,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         answer = finish(moments.ends, found, self._choices())
         return _Answer(answer, *averages(moments.ends, answer.communities, answer.alpha0, self.n_jobs))
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted) -> Evidence:
         """Fits on three quarters of the edges, what communities leave of the graph, and what the theorem assumes."""
         edges: _Edges = fitted.rows
         found, _, high, low = fitted.model
@@ -268,7 +268,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         triangles, of_each = triangle_ratios(edges.ends, found.communities, self._seed)
         parts, errors = self._errors(found, edges.ends, scatter, unexplained(found, residual, of_each))
         m = Measured(edges.graph, edges.ends, found, errors, parts, residual, triangles, high, low, scatter)
-        return checks(m), errors
+        return Evidence(checks(m), errors.errors, found_again=found_again(parts))
 
     def _graph(self, A: Any) -> Graph:
         return graph_of(A, None if self.directed == "auto" else bool(self.directed), progress=bool(self.verbose))
@@ -321,14 +321,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         return parts, PartErrors(errors, self.n_splits, self.n_splits - len(parts), reason)
 
     def _part(self, found: Found, ends: Ends, known: sparse.csr_array, left_out: sparse.csr_array) -> Part:
-        place, part = self._fit_to(known, found, ends.directed)
-        apart = column_distances(found.communities.memberships[place], part.communities.memberships)
-        nearest = apart.argmin(axis=1)
-        fitted, trivial, auc = held_out(part.communities, place, known, left_out, ends.directed, self._seed)
-        return Part(apart.min(axis=1), relative_spread(part)[nearest], fitted, trivial, auc)
-
-    def _fit_to(self, known: sparse.csr_array, found: Found, directed: bool) -> tuple[np.ndarray, Found]:
-        """A fit of the same shape to some of the edges, and the nodes that have them."""
+        """A fit of the same shape to some of the edges, beside the whole one and the other edges."""
         choices = self._choices()
         degrees = np.asarray(known.sum(axis=1)).ravel() + np.asarray(known.sum(axis=0)).ravel()
         place = np.flatnonzero(degrees > 0)
@@ -336,21 +329,16 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
             raise LatentiaError("A part of the edges has too few nodes.")
         corrected, homophilic = found.shape
         own = replace(choices, alpha0=found.alpha0, corrected=corrected, homophilic=homophilic)
-        return place, fit_communities(Ends(known[place][:, place], directed), own)
-
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """By the members, on both halves of the edges."""
-        ends, found = fitted.rows.ends, fitted.model.found
-        if not self.n_splits or self.n_components < 2:
-            return None
-        dealt = DealtCounts(ends.adjacency, fitted.dealt, symmetric=not ends.directed)
-        again = []
-        for half in fitted.dealt.splits[0]:
-            with contextlib.suppress(LatentiaError):
-                place, part = self._fit_to(dealt.of(half), found, ends.directed)
-                whole, theirs = found.communities.memberships[place], part.communities.memberships
-                again.append(repeated(Reading(whole.T), Reading(theirs.T)))
-        return np.mean(again, axis=0) if again else None
+        part = fit_communities(Ends(known[place][:, place], ends.directed), own)
+        whole, theirs = found.communities.memberships[place], part.communities.memberships
+        apart = column_distances(whole, theirs)
+        nearest = apart.argmin(axis=1)
+        return Part(
+            apart.min(axis=1),
+            relative_spread(part)[nearest],
+            repeated(Reading(whole.T), Reading(theirs.T)),
+            *held_out(part.communities, place, known, left_out, ends.directed, self._seed),
+        )
 
     def _keep(self, fitted: Fitted) -> None:
         found, near, *_ = fitted.model

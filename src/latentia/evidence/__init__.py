@@ -6,7 +6,7 @@ from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors
-from .repeats import Reading, again, again_text, dealt_rows, doubted, found_again, neighbour_checks, repeated
+from .repeats import Reading, again, again_text, doubted, found_again, neighbour_checks, parts_text, repeated
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, all_sizes, and_beyond, beyond, enough_sizes, recommend, until_enough
 from .spectrum import left_out, noise_limit
@@ -44,7 +44,6 @@ __all__ = [
     "beyond",
     "bounds",
     "counted_parameters",
-    "dealt_rows",
     "doubted",
     "enough_sizes",
     "equal_to",
@@ -55,6 +54,7 @@ __all__ = [
     "misfit_of_tensor",
     "neighbour_checks",
     "noise_limit",
+    "parts_text",
     "rank_checks",
     "recommend",
     "repeated",

@@ -27,7 +27,7 @@ _YES, _MOSTLY = 0.75, 0.5
 _NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
 _DOUBTED = 2 / 3  # of what is found again
 _TURNS, _SURE, _MANY = 200, 0.95, 30  # of so many axes and more, hardly any are near others
-_DEALT = {"nodes": "edges", "variance": "rows"}
+_PARTS = {"nodes": "three quarters of the edges", "variance": "halves of the rows"}
 _TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding
 
 
@@ -147,12 +147,12 @@ def again_sentence(components: Sequence[Component], grade: Grade, nouns: tuple[s
     n, found = len(components), sum(again(one.found_again) == "yes" for one in components)
     if not found or (found == n and grade == "supported"):
         return ""
-    return f"; {found} of {n} {'is' if found == 1 else 'are'} found again in halves of the {dealt_rows(nouns)}"
+    return f"; {found} of {n} {'is' if found == 1 else 'are'} found again in {parts_text(nouns)}"
 
 
-def dealt_rows(nouns: tuple[str, str, str]) -> str:
-    """Name of the units that halves are made of: rows, or what shares refer to."""
-    return _DEALT.get(nouns[2], nouns[2])
+def parts_text(nouns: tuple[str, str, str]) -> str:
+    """The parts of the data in which components are looked for: halves of the rows, or of what shares refer to."""
+    return _PARTS.get(nouns[2], f"halves of the {nouns[2]}")
 
 
 def _correlations(one: np.ndarray, other: np.ndarray) -> np.ndarray:

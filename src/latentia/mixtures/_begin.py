@@ -8,7 +8,6 @@ import numpy as np
 
 from ..clusters import label_starts, shares_of_labels
 from ..exceptions import LatentiaError
-from ..likelihood import one_gaussian
 from ..passes import Blocks, sample_rows
 from ._moments import Moments
 from ._moves import Shape, merged_shares
@@ -18,7 +17,6 @@ from ._search import search
 _MOST_ROWS = 10_000  # on which starts are compared
 _MERGERS, _STEPS = 3, 20  # that are tried, and of EM after each
 _FEW_STEPS = 3  # of EM with another shape
-_FLAT = 1e-6  # of the plane of the means, across which they do not differ
 _PER_COLUMN = 10  # rows, from which on a covariance can be fitted
 MOMENTS, _BALLS = "moments", "balls"
 
@@ -99,17 +97,6 @@ def gain_of_full(rows: np.ndarray, shares: np.ndarray, shape: Shape) -> float | 
         told, climbed = free.learn(free.start(shares), _FEW_STEPS)
         heights.append(told.honest(climbed) / len(rows))
     return heights[0] - heights[1]
-
-
-def one_along_means(rows: np.ndarray, means: np.ndarray, shares: np.ndarray) -> bool:
-    """Whether rows are, in the plane of the means, those of one Gaussian, and not of components with these shares (K, n)."""
-    _, lengths, axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
-    table = np.asarray(rows @ axes[: max(int((lengths > _FLAT * lengths.max()).sum()), 1)].T)
-    one, few = one_gaussian(table, len(table))
-    within = GaussianRows.of(Blocks.from_array(table), table.mean(axis=0), "full")
-    extra = n_parameters(len(means), table.shape[1], "full") - few
-    gain = within.climb(within.start(shares), _STEPS).height - float(one.sum())
-    return gain <= 0.5 * extra * np.log(len(table))
 
 
 def shape_to_try(blocks: Blocks, shares: np.ndarray, shape: Shape, least: float) -> str:

@@ -16,6 +16,8 @@ Princeton 2013, chapter 7, for the decomposition.
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -24,7 +26,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.base import DensityMixin
+from sklearn.base import DensityMixin, clone
 
 from .. import _fields as of
 from .._additive import Additive
@@ -38,7 +40,8 @@ from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gauss
 from ..likelihood.gaussian import check_covariances
 from ..moments import FramedSums, WideSums
 from ..passes import Blocks, RowGroups, sample_rows
-from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, one_along_means, shape_to_try
+from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
+from ._cloud import gains_more, have_valley, one_cloud
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
 from ._missing import ObservedRows, log_density, share_missing, whole_rows
@@ -298,13 +301,12 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return checks, parts
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """Less where components are what a single cloud is cut into: halves cut it alike."""
-        found, mixture = fitted.found_again(), fitted.model.parameters
+        """Less where components may be what a single cloud is cut into: halves cut it alike."""
+        found = fitted.found_again()
         if found is None:
             return None
         (rows,) = sample_rows(fitted.rows)
-        _, shares, better = _against_one(mixture, rows, fitted.rows.n_rows, self.covariance_type)
-        return doubted(found) if better.holds is False and one_along_means(rows, mixture.means, shares.T) else found
+        return doubted(found) if _cuts_a_cloud(self, rows, fitted.model.parameters, fitted.rows.n_rows) else found
 
     @property
     def _round(self) -> bool:
@@ -482,6 +484,28 @@ def _against_one(mixture: Mixture, rows: Any, n_rows: int, shape: str) -> tuple[
     shares, heights = normalised(density + log(mixture.weights), mixture.weights)
     extra = n_told(mixture, shape, n_rows) - few
     return density, shares, trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")[0]
+
+
+def _cuts_a_cloud(method: SphericalGaussianMixture, rows: Any, mixture: Mixture, n_rows: int) -> bool:
+    """Whether neither a valley nor more gain than in a single cloud says that there are components."""
+    density, shares, better = _against_one(mixture, rows, n_rows, method.covariance_type)
+    if sparse.issparse(rows) or have_valley(rows, mixture.means, shares.argmax(axis=1)):
+        return False
+    (spread,) = shape_checks(density, shares, mixture.log_dets(), rows.shape[1])
+    shaped = bool(better.holds and spread.holds)
+    fixed = {"n_splits": 0, "keep_moments": False, "verbose": False, "random_state": method._seed}
+    own = clone(method).set_params(n_components=len(mixture.weights), **fixed)
+    with warnings.catch_warnings(), contextlib.suppress(LatentiaError):
+        warnings.simplefilter("ignore")
+        cloud = one_cloud(rows, method._seed)
+        return not gains_more(_gain(mixture, rows), _gain(own.fit(cloud)._mixture, cloud), shaped)
+    return False
+
+
+def _gain(mixture: Mixture, rows: np.ndarray) -> float:
+    """Nats a row by which components are likelier than one Gaussian."""
+    heights = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
+    return float((heights - one_gaussian(rows, len(rows))[0]).mean())
 
 
 def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:

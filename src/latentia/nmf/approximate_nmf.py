@@ -50,7 +50,7 @@ __all__ = ["ApproximateNMF"]
 
 _FIRST, _TOL = 20, 1e-6  # rounds of descent of every start; change of the error at which the best of them end
 _BEST = 3  # starts that are descended from to the end
-_OF_PARTS = 3  # starts for a part of the rows
+_OF_PARTS = 2  # starts for a part of the rows
 _TELLING = 2  # features, and rows, of one component without another
 _SAME = 1.001  # times the least error, up to which another answer is as good
 _NEAR = 1.2  # certificate up to which there is little to gain
@@ -201,9 +201,9 @@ class ApproximateNMF(FactorModel):
             tried.append(self._descended(_Tried(components, np.inf, 0), blocks, table, _FIRST))
             if tried[-1].error <= max((1 + self.tol) * bound, _EXACT):
                 break
-        # The best of them to the end.
+        # The best of them to the end: of parts one, as other answers are looked for in all rows.
         first = [one.error for one in tried]
-        order = sorted(range(len(tried)), key=lambda i: first[i])[:_BEST]
+        order = sorted(range(len(tried)), key=lambda i: first[i])[: _BEST if part.is_whole else 1]
         ended = [self._descended(tried[i], blocks, table, "auto") for i in order]
         found = self._in_order(ended, blocks, table)
         errors, n_rounds = np.array(first) / max(bound, _EXACT), sum(one.n_rounds for one in tried + ended)

@@ -1,0 +1,54 @@
+"""Whether a mixture's components are more than parts of one cloud."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from latentia.datasets import planted
+from latentia.mixtures import SphericalGaussianMixture
+from latentia.mixtures._cloud import gains_more, have_valley, one_cloud
+
+
+def test_a_cloud_has_the_covariance_of_the_rows_and_no_clusters() -> None:
+    rows = planted.gaussian_mixture(3000, n_components=2, n_features=3, separation=8).X
+    cloud = one_cloud(rows, 0)
+    np.testing.assert_allclose(cloud.mean(axis=0), rows.mean(axis=0), atol=0.3)
+    np.testing.assert_allclose(np.cov(cloud.T), np.cov(rows.T), rtol=0.1, atol=0.3)
+    assert np.array_equal(cloud, one_cloud(rows, 0))
+
+
+def test_constant_and_dependent_columns_make_no_directions() -> None:
+    one = np.random.default_rng(0).standard_normal(100)
+    rows = np.column_stack([one, 2 * one, np.ones(100)])
+    np.testing.assert_allclose(one_cloud(rows, 0)[:, 2], 1.0)
+
+
+def test_rows_between_two_means_leave_a_valley_only_where_there_are_two_clusters() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 500)
+    apart = rng.standard_normal(1000) + np.where(labels, 2.5, -2.5)
+    cut = rng.uniform(-1, 1, 1000)
+    assert have_valley(apart[:, None], np.array([[-2.5], [2.5]]), labels)
+    assert not have_valley(cut[:, None], np.array([[-0.5], [0.5]]), (cut > 0).astype(int))
+
+
+@pytest.mark.parametrize("shape", ["spherical", "full"])
+def test_parts_of_a_cloud_are_not_found_again(shape: str) -> None:
+    rng = np.random.default_rng(2)
+    tails = rng.standard_normal((800, 3)) / np.sqrt(rng.chisquare(6, (800, 1)) / 6)
+    for cloud in (tails, rng.uniform(-1, 1, (800, 3)) * [3, 1, 1]):
+        found = SphericalGaussianMixture(2, covariance_type=shape).fit(cloud).evidence_.found_again
+        assert found.max() < 0.75
+
+
+def test_components_that_overlap_are_found_again() -> None:
+    rows = planted.gaussian_mixture(1500, n_components=2, n_features=4, separation=3, random_state=1).X
+    evidence = SphericalGaussianMixture(2).fit(rows).evidence_
+    assert evidence.found_again.min() > 0.9
+
+
+def test_more_is_asked_of_components_whose_shape_is_wrong() -> None:
+    assert gains_more(0.06, -0.05, shaped=True)
+    assert not gains_more(0.06, -0.05, shaped=False)
+    assert not gains_more(0.12, 0.11, shaped=True)

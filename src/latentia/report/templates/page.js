@@ -57,6 +57,19 @@
     boxOf(table).after(Charts.element("p", "tools", Charts.button("CSV", save, "Save this table as CSV")));
   }
 
+  // What is wider than its frame says that it scrolls, and can be reached by keys.
+  const frames = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const frame = target.closest(".wide"), scrolls = frame.scrollWidth > frame.clientWidth + 1;
+      frame.classList.toggle("scrolls", scrolls);
+      if (scrolls && !frame.querySelector("[tabindex]")) frame.tabIndex = 0;
+    }
+  });
+  for (const frame of document.querySelectorAll(".wide")) {
+    frames.observe(frame);
+    if (frame.firstElementChild) frames.observe(frame.firstElementChild);
+  }
+
   window.Page = { csv, rowsOf, saveCsv };
   addEventListener("DOMContentLoaded", Charts.tools);
 })();

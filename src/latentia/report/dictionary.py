@@ -98,7 +98,7 @@ def summarize_dictionary(
     one, many = ("row", "rows") if patch is None else ("patch", "patches")
     parts: list[Table | Figure | Section] = [
         *_figures(model, many),
-        _table(model, names, patch is None and columns is not None, one, many),
+        _table(model, names, columns is not None, patch is None, one, many),
     ]
     parts += [] if scaling is None else [scaling_of(names, scaling)]
     parts += [] if codes is None or patch is not None else [codes_of(codes, row_labels)]
@@ -158,13 +158,13 @@ def codes_of(codes: sparse.csr_array, row_labels: Sequence[Column] = ()) -> Tabl
     return Table("codes", (*labels, *found), file="codes.csv")
 
 
-def _table(model: Any, names: list[str], of_columns: bool, one: str, many: str) -> Table:
+def _table(model: Any, names: list[str], named: bool, of_columns: bool, one: str, many: str) -> Table:
     evidence, m = evidence_of(model), len(model.components_)
     told = [[(names[d], float(atom[d])) for d in largest(np.abs(atom), _STRONGEST)] for atom in model.components_]
     strongest = (
         Column("strongest columns", told, short="+.2f", kind="words", heading="Strongest", where="p"),
         Column("strongest", [own[:_PRINTED] for own in told], short=lambda x: short_number(x, True), kind="words", where="s"),
-    ) if of_columns else ()  # fmt: skip
+    ) if of_columns and named else ()  # fmt: skip
     atom = (
         "A pattern over the columns. Every row is, apart from noise, a sum of few atoms, each with a weight of its own."
         if of_columns
@@ -191,7 +191,7 @@ def _table(model: Any, names: list[str], of_columns: bool, one: str, many: str) 
             *graded(evidence, m, meaning=error),
             *block(names, model.components_),
         ),
-        "All atoms", cut + ("Strongest are the columns of most weight." if of_columns else ""), "atoms.csv",
+        "All atoms", cut + ("Strongest are the columns of most weight." if strongest else ""), "atoms.csv",
         f"{count(m, 'atom')}, the most used first", "atom", most=_LISTED, tall=True,
         folded="" if of_columns else "A table of them",
     )  # fmt: skip

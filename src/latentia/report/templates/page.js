@@ -58,17 +58,19 @@
   }
 
   // What is wider than its frame says that it scrolls, and can be reached by keys.
-  const frames = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      const frame = target.closest(".wide"), scrolls = frame.scrollWidth > frame.clientWidth + 1;
-      frame.classList.toggle("scrolls", scrolls);
-      if (scrolls && !frame.querySelector("[tabindex]")) frame.tabIndex = 0;
+  function weigh(frame) {
+    const scrolls = frame.scrollWidth > frame.clientWidth + 1;
+    frame.classList.toggle("scrolls", scrolls);
+    if (scrolls && !frame.querySelector("[tabindex]")) frame.tabIndex = 0;
+  }
+
+  const frames = new ResizeObserver((entries) => entries.forEach(({ target }) => weigh(target.closest(".wide"))));
+  addEventListener("DOMContentLoaded", () => {
+    for (const frame of document.querySelectorAll(".wide")) {
+      weigh(frame);
+      for (const one of [frame, ...frame.children]) frames.observe(one);
     }
   });
-  for (const frame of document.querySelectorAll(".wide")) {
-    frames.observe(frame);
-    if (frame.firstElementChild) frames.observe(frame.firstElementChild);
-  }
 
   window.Page = { csv, rowsOf, saveCsv };
   addEventListener("DOMContentLoaded", Charts.tools);

@@ -33,6 +33,7 @@ from .parts import Mark, component_marks, count, evidence_of, grades_say, larges
 _FILE_WORDS, _TABLE_WORDS, _BAR_WORDS, _TITLE_WORDS = 50, 10, 20, 3
 _WEIGHTS = np.linspace(0, 1, 11)  # those of the slider
 _HELD, _MOST_HELD = 0.05, 20_000  # of a word's uses, from which on a search names a topic; and how many such places
+_SOUGHT, _IN = 10_000, 3  # words that are searched beyond those that are shown, and topics of each
 _GRADES = ("good", "care", "unknown", "bad")
 _DOCUMENTS, _SIMILAR, _EXCERPT, _SHOWN = 5, 4, 260, 15
 
@@ -349,7 +350,21 @@ def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]]) -> dic
         topic["words"] = {"at": at.tolist(), "p": p, "lift": up, "rank": ranks[k, listed[at]].tolist()}
     frequencies = _digits(model.word_frequencies_[listed])
     vocabulary = {"text": [words[w] for w in listed], "corpus": frequencies, "total": _digits(total)}
-    return {"size": _BAR_WORDS, "topics": told, "vocabulary": vocabulary}
+    rest = np.setdiff1d(np.arange(len(words)), listed)
+    rest = np.sort(rest[largest(model.word_frequencies_[rest], _SOUGHT)])
+    return {"size": _BAR_WORDS, "topics": told, "vocabulary": vocabulary, "rest": _rest(model, words, rest)}
+
+
+def _rest(model: Any, words: list[str], places: np.ndarray) -> dict[str, Any]:
+    """Words that are not among the first of any topic: their frequencies, and per mille of their uses by topic."""
+    uses = _shares(model)[:, None] * model.components_[:, places]
+    parts = np.round(1000 * uses / np.maximum(uses.sum(axis=0), 1e-300)).astype(int).T
+    best = np.argsort(-parts, axis=1, kind="stable")[:, :_IN]
+    held = [
+        [int(x) for k in own if row[k] >= 1000 * _HELD for x in (k, row[k])]
+        for own, row in zip(best, parts, strict=True)
+    ]
+    return {"text": [words[w] for w in places], "corpus": _digits(model.word_frequencies_[places]), "in": held}
 
 
 def _digits(values: np.ndarray) -> list[float]:
@@ -428,7 +443,8 @@ _ORDER = (
 )
 _FINDING = (
     "Of all uses of the word in the corpus, how many come from each topic, as the model has it. Topics with less than 5% of "
-    "them are named only where the word stands among their first."
+    "them are named only where the word stands among their first; of words that are among the first of none, three topics at "
+    "most. Words are searched up to the 10,000 most frequent."
 )
 _FREQUENCIES = (
     "A word's probability within the topic, beside its frequency in the whole corpus. Words that are much more probable in the "

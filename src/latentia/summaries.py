@@ -316,7 +316,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a page opens with.
+    """Answer of a page: the question, the words and the picture that it opens with.
 
     Attributes
     ----------

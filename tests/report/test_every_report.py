@@ -105,8 +105,7 @@ def test_columns_are_called_by_their_names(name, tmp_path, read_page):
     if not any(isinstance(value, pd.DataFrame) for value in named.values()):
         pytest.skip("There is no table of numbers.")
     page = read_page(model.report(tmp_path / "named.html", **named))
-    checks = {f"{check.meaning}" for check in model.evidence_.checks}  # which were written at the fit, without names
-    told = [*(set(page.cells) - checks), page.scripts[page.kinds.index("report-data")]]
+    told = [*page.cells, page.scripts[page.kinds.index("report-data")]]
     assert any(" kg" in text for text in told)
     assert [text for text in told if re.search(r"\bcolumn \d", text)] == []
 

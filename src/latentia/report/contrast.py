@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..evidence import Evidence
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from .contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
 from .figures import bars, beside, heat_map, shortened
@@ -151,7 +153,7 @@ def summarize_contrast(
         title,
         f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
         (noun, f"{noun}s", "rows"),
-        evidence,
+        _by_name(evidence, seen),
         (
             table,
             Section("contrast.html", what),
@@ -173,6 +175,18 @@ def summarize_contrast(
 
 
 write_contrast_report = written(summarize_contrast)
+
+
+def _by_name(evidence: Evidence, seen: _Seen) -> Evidence:
+    """Evidence whose checks name columns, where a fit that knew no names has "column 3 of U"."""
+
+    def name(found: re.Match[str]) -> str:
+        names, table = (seen.names, seen.u) if found[2] == "U" else (seen.names_v, seen.v)
+        return f"{names[int(found[1])]} of {table}"
+
+    told = partial(re.sub, r"\bcolumn (\d+) of ([UV])\b", name)
+    checks = [replace(check, meaning=told(check.meaning), remedy=told(check.remedy)) for check in evidence.checks]
+    return replace(evidence, checks=checks)
 
 
 def matrix_names(model: Any, columns: Sequence[str]) -> list[str]:
@@ -206,15 +220,7 @@ def _table(seen: _Seen, target: str, found: Mapping[str, float]) -> Table:
     said = ", ".join(f"{name} {distance_text(distance)}" for name, distance in found.items())
     divided = ", after each was brought to standard deviation 1" if seen.scaling else ""
     head = "number" if _OURS in screen else ""
-    named = noun in ("coefficient", "coupling", "part")  # which pages call by the names of columns
-    key = Column(
-        noun,
-        range(size),
-        kind="bold",
-        head=head,
-        where="sf" if named else "psf",
-        meaning=_MEANINGS[noun].format(divided=divided),
-    )
+    key = Column(noun, range(size), kind="bold", head=head, meaning=_MEANINGS[noun].format(divided=divided))
     of = f"{count(size, noun)}{f' for {target},' if noun == 'coefficient' else ''} of what U has and V has not"
     cut = f" The first {_MOST_LINES} of {size}; the tables of the results have all." if size > _MOST_LINES else ""
     classes = [str(one) for one in seen.model.classes_] if kind == "logistic" else ["", ""]

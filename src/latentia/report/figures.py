@@ -30,7 +30,7 @@ _MOST_POINTS = 2000
 _MOST_PLACES = 300  # that a float can be rounded to
 _NARROW = 230  # least width in pixels of a panel among others
 _MAP_COLUMNS = 60  # of a map of means
-_LONG_NAME = 40
+_LONG_NAME, _GLANCE = 40, 12
 _APART = 0.17  # dots of the same row, in rows
 
 Series = Sequence[tuple[str, np.ndarray, np.ndarray]]
@@ -77,8 +77,12 @@ def means_map(
     names: Sequence[str],
     deviations: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    """Distances (K, D) of means from the overall mean, in standard deviations: the 60 columns at most that differ most."""
-    chosen = np.sort(np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS])
+    """Distances (K, D) of means from the overall mean, in standard deviations: the 60 columns at most that differ most.
+
+    Of more columns than are seen at a glance those that differ most come first.
+    """
+    chosen = np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS]
+    chosen = np.sort(chosen) if len(chosen) <= _GLANCE else chosen
     rows = [f"{what} {k}" for k in range(len(means))]
     spread = np.zeros_like(means) if deviations is None else deviations
     more = "" if deviations is None else ", standard deviation {:.4g}"

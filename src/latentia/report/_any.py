@@ -168,7 +168,8 @@ def _numbers(model: Any, labels: list[str], names: list[str], evidence: Evidence
     """Coefficients, couplings, or how clearly components are there, as bars."""
     if isinstance(model, RichComponents):
         several = [j for j, views in enumerate(model.subsets_) if model.present_[j] and len(views) > 1]
-        called, values, title = labels, model.zero_test_[several], "how clearly it stands above its noise"
+        called = [label.removeprefix("shared by ") for label in labels]
+        values, title = model.zero_test_[several], "size, relative to its noise"
     elif isinstance(model, ContrastiveIsing):
         called = [f"{names[i]}, {names[j]}" for i, j in model.edges_]
         values, title = model.couplings_, "coupling: positive together, negative apart"

@@ -30,7 +30,7 @@ from .figures import named_bars
 from .page import written
 from .parts import Mark, component_marks, count, evidence_of, grades_say, largest, listing
 
-_FILE_WORDS, _TABLE_WORDS, _BAR_WORDS, _TITLE_WORDS = 50, 10, 20, 3
+_FILE_WORDS, _TABLE_WORDS, _BAR_WORDS, _BAR_TITLE, _TITLE_WORDS = 50, 10, 20, 5, 3
 _WEIGHTS = np.linspace(0, 1, 11)  # those of the slider
 _HELD, _MOST_HELD = 0.05, 20_000  # of a word's uses, from which on a search names a topic; and how many such places
 _SOUGHT, _IN = 10_000, 3  # words that are searched beyond those that are shown, and topics of each
@@ -309,6 +309,7 @@ def _answer(topics: Sequence[dict[str, Any]], titles: Sequence[str]) -> Answer:
     order = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])[:_SHOWN]
     shares, keys = [topics[k]["share"] for k in order], [topics[k]["grade"]["key"] for k in order]
     hover = [f"Topic {k}, {topics[k]['share']:.1%}\n{', '.join(topics[k]['top'])}" for k in order]
+    called = [f"{k}: {', '.join(topics[k]['top'][:_BAR_TITLE])}" for k in order]
     named = [f"{titles[k]} ({topics[k]['share']:.0%})" for k in order]
     some = "" if len(topics) <= _SHOWN else f" The {_SHOWN} largest of {len(topics)}."
     return Answer(
@@ -316,9 +317,7 @@ def _answer(topics: Sequence[dict[str, Any]], titles: Sequence[str]) -> Answer:
         f"{count(len(topics), 'topic')}, called by their first words: {listing(named, comma='; ')}.",
         Figure(
             "shares",
-            named_bars(
-                [f"{k}: {titles[k]}" for k in order], shares, hover=hover, colours=keys, title="share of the corpus"
-            ),
+            named_bars(called, shares, hover=hover, colours=keys, title="share of the corpus"),
             "The topics by their shares",
             "Bars of the shares of topics; the table below holds the same topics",
             f"Blue: supported by the data; yellow: with care; brown: not supported; grey: not measured.{some}",

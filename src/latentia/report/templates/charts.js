@@ -337,7 +337,8 @@ const Charts = (() => {
       const middle = Math.min(place.X(at), x1 + 8 - measure(name) / 2);  // the last one stays in the picture
       group.append(text(middle, y1 + 16, name, { "text-anchor": "middle", class: "soft" }));
     }
-    if (panel.x.title) group.append(text((x0 + x1) / 2, y1 + 33, panel.x.title, { "text-anchor": "middle" }));
+    const across = Math.min((x0 + x1) / 2, x1 + 8 - measure(panel.x.title ?? "") / 2);
+    if (panel.x.title) group.append(text(across, y1 + 33, panel.x.title, { "text-anchor": "middle" }));
     return { panel, place };
   }
 

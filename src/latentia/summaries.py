@@ -19,7 +19,7 @@ from ._frames import new_frame
 from ._scratch import whole_file
 from .evidence import Evidence, again_text, parts_text
 
-__all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
+__all__ = ["Answer", "Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
 
 Kind = Literal["number", "bold", "key", "name", "text", "share", "bar", "meter", "words", "grade"]
 
@@ -315,6 +315,23 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """Answer of a page: the question, the words and the picture that it opens with.
+
+    Attributes
+    ----------
+    question, words : str
+        What was asked of the data, and the answer in a sentence or two, by names wherever the data has some.
+    picture : Figure or Section, optional
+        The answer as a picture, which has no other place on the page.
+    """
+
+    question: str
+    words: str
+    picture: Figure | Section | None = None
+
+
+@dataclass(frozen=True)
 class Summary:
     """Tables, figures and sentences that describe a fitted model.
 
@@ -331,6 +348,8 @@ class Summary:
         What the expected error is, in a sentence.
     parts : tuple of Table, Figure and Section
         In the order of the page.
+    answer : Answer
+        Above all of them.
     reading : tuple of (str, str)
         Entries of the glossary after those of tables and figures.
     comparison : sequence of dict
@@ -358,6 +377,7 @@ class Summary:
     nouns: tuple[str, str, str]
     evidence: Evidence
     parts: tuple[Table | Figure | Section, ...]
+    answer: Answer = Answer("", "")
     size: int = 0
     source: str = ""
     error: str = ""
@@ -372,11 +392,16 @@ class Summary:
     numbered: str | None = None
 
     @property
+    def _all(self) -> tuple[Table | Figure | Section, ...]:
+        picture = self.answer.picture
+        return self.parts if picture is None else (picture, *self.parts)
+
+    @property
     def tables(self) -> dict[str, Table]:
         """Its tables by name, and that of the evidence."""
         found = {
             table.name: table
-            for part in self.parts
+            for part in self._all
             for table in ((part,) if isinstance(part, Table) else part.tables if isinstance(part, Section) else ())
         }
         rows = self.evidence.rows()
@@ -387,7 +412,7 @@ class Summary:
     def figures(self) -> dict[str, Mapping[str, Any]]:
         """Its figures by name."""
         found: dict[str, Mapping[str, Any]] = {}
-        for part in self.parts:
+        for part in self._all:
             if isinstance(part, Figure):
                 found[part.name] = part.data
             elif isinstance(part, Section):
@@ -397,13 +422,13 @@ class Summary:
     @property
     def data(self) -> dict[str, Any]:
         """Data for the scripts of its sections."""
-        return {name: data for part in self.parts if isinstance(part, Section) for name, data in part.data.items()}
+        return {name: data for part in self._all if isinstance(part, Section) for name, data in part.data.items()}
 
     @property
     def glossary(self) -> list[tuple[str, str]]:
         """Terms and what they mean: of the tables and figures in their order, then others."""
         told: list[tuple[str, str]] = []
-        for part in self.parts:
+        for part in self._all:
             entries = part.columns if isinstance(part, Table) else (part,) if isinstance(part, Figure) else ()
             told += [(one.term or one.title, one.meaning) for one in entries if one.meaning]
         return [*told, *self.reading]

@@ -44,6 +44,7 @@ for (const e of document.querySelectorAll("a[href],button,input,select,textarea,
   e.focus();
   if (document.activeElement !== e) { complaints.push(`no focus: ${e.outerHTML.slice(0, 80)}`); continue; }
 }
+for (const e of document.querySelectorAll(".wide")) if (shown(e) && e.scrollWidth > e.clientWidth + 1 && !e.matches(".scrolls")) complaints.push(`scrolls and does not say so: ${e.innerHTML.slice(0, 60)}`);
 const ids = [...document.querySelectorAll("[id]")].map(e => e.id), twice = ids.filter((id, i) => ids.indexOf(id) !== i);
 if (twice.length) complaints.push(`ids twice: ${twice}`);
 for (const a of document.querySelectorAll("a[href^='#']")) if (!document.getElementById(decodeURIComponent(a.hash.slice(1)))) complaints.push(`leads nowhere: ${a.hash}`);

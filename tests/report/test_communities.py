@@ -59,7 +59,7 @@ def test_evidence_and_communities(model, graph, page):
     assert model.evidence_.verdict.partition(". ")[2] in page.cells
     for check in model.evidence_.checks:
         assert check.name in page.cells
-    cells = page.cells[page.cells.index("All communities") : page.cells.index("The graph")]
+    cells = page.cells[page.cells.index("All communities") : page.cells.index("Who belongs where")]
     for one in communities_of(model, graph).rows():
         assert f"{100 * one['share']:.1f}%" in cells
         assert f"{one['expected error']:.2f}" in cells

@@ -77,11 +77,13 @@ def test_the_page_says_what_the_evidence_says(report):
 
 def test_it_says_what_u_v_and_the_parts_are(report):
     model, data, page = report
-    for part in ("s1", "s2", "s3"):
+    for part in ("Only in U", "In both", "Only in V"):
         assert part in page.cells
     before, after = variances(model, data.U, data.V)
     own = 100 * np.trace(after) / np.trace(before)
     assert any(f"{own:.0f}% of the variance of U" in cell for cell in page.cells)
+    (words,) = [cell for cell in page.cells if f"{own:.0f}% of the variance of {HOSTILE} is its own" in cell]
+    assert "U" not in words.replace(HOSTILE, "").split()
     assert any(cell.startswith("V stands for what disturbs U") or "U = s1 + s2" in cell for cell in page.cells)
 
 
@@ -145,14 +147,14 @@ def test_spectrum_and_map_are_drawn(reports, read_page):
 def test_answers_are_drawn_beside_each_other(reports, read_page):
     model, data, path = reports["regression"]
     dots = read_page(path).data["answers"]["panels"][0]["marks"]
-    assert [mark["name"] for mark in dots] == ["this fit", *PEERS]
-    spread = data.U.std(axis=0, ddof=1)
-    np.testing.assert_allclose(dots[0]["x"], model.coef_ * spread, rtol=1e-3)
+    assert [mark["name"] for mark in dots] == ["after: without what is shared", "before: as it is"]
+    effects = model.coef_ * data.U.std(axis=0, ddof=1)
+    np.testing.assert_allclose(dots[0]["x"], effects[np.argsort(-np.abs(effects))], rtol=1e-3)
     assert all(low < x < high for low, x, high in zip(dots[0]["low"], dots[0]["x"], dots[0]["high"], strict=True))
     model, _, path = reports["pca"]
     heat = read_page(path).data["answers"]
     np.testing.assert_allclose(heat["values"][0], model.components_[0], atol=1e-3)
-    np.testing.assert_allclose(heat["values"][4], model.components_[1], atol=1e-3)
+    np.testing.assert_allclose(heat["values"][2], model.components_[1], atol=1e-3)
 
 
 def test_peers_keep_the_shape_and_the_order_of_the_answer(reports):

@@ -1,8 +1,11 @@
 """What the report of every estimator has to pass, with its data, on a phone by day and on a screen by night."""
 
+import re
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from contract import CASES
 
@@ -10,7 +13,7 @@ from latentia.evidence.grades import GRADES
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 
-AUDIT = (Path(__file__).parent / "audit.js").read_text("utf-8")
+AUDIT, FIRST = ((Path(__file__).parent / name).read_text("utf-8") for name in ("audit.js", "first.js"))
 MOST = 1_500_000  # bytes
 NAMES = [case.name for case in CASES]
 COMPARED = [
@@ -70,9 +73,10 @@ def test_a_page_is_small_and_complete(name, report, read_page):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_browser_has_nothing_to_complain_of_and_every_table_of_components_can_be_saved(name, opened):
     found = []
-    for width, scheme in ((400, "light"), (1400, "dark")):
+    for width, fold, scheme in ((400, 800, "light"), (1400, 900, "dark")):
         page = opened(name, width, scheme)
-        found += [f"{width} px, {scheme}: {complaint}" for complaint in page.execute_script(AUDIT)]
+        said = page.execute_script(FIRST, fold) + page.execute_script(AUDIT)
+        found += [f"{width} px, {scheme}: {complaint}" for complaint in said]
         assert page.get_log("browser") == []
     assert found == []
     titles = page.execute_script("return [...document.querySelectorAll('button')].map(b => b.title || b.innerText)")
@@ -80,6 +84,30 @@ def test_a_browser_has_nothing_to_complain_of_and_every_table_of_components_can_
     assert tables
     saved = sum(title.startswith("Save this table") for title in titles)
     assert saved >= len(tables)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_are_called_by_their_names(name, tmp_path, read_page):
+    (case,) = (case for case in CASES if case.name == name)
+    model = case.shared()
+    if (
+        name.endswith("(columns)")
+        or model.column_names is not None
+        or model.nouns[2] in ("documents", "pairs", "nodes")
+    ):
+        pytest.skip("The model knows names, or its columns are words.")
+    named = {
+        key: pd.DataFrame(value, columns=[f"{key}_{i} kg" for i in range(value.shape[1])])
+        if isinstance(value, np.ndarray) and value.ndim == 2
+        else value
+        for key, value in case.data().items()
+    }
+    if not any(isinstance(value, pd.DataFrame) for value in named.values()):
+        pytest.skip("There is no table of numbers.")
+    page = read_page(model.report(tmp_path / "named.html", **named))
+    told = [*page.cells, page.scripts[page.kinds.index("report-data")]]
+    assert any(" kg" in text for text in told)
+    assert [text for text in told if re.search(r"\bcolumn \d", text)] == []
 
 
 @pytest.mark.parametrize("width", [400, 1400])
@@ -91,7 +119,9 @@ def test_the_audit_finds_what_is_wrong(shown, tmp_path, width):
         "<div style='width: calc(100vw + 200px)'>wide</div><a href='#nowhere'>link</a><h3>deep</h3><i id='a'></i><i id='a'></i>"
         "<div role='img' id='figure' aria-label='drawing'>figure</div>"
     )
-    said = "\n".join(shown(path, width, "light").execute_script(AUDIT))
+    page = shown(path, width, "light")
+    assert page.execute_script(FIRST, 900) == ["no question", "no verdict", "no answer in words", "no picture"]
+    said = "\n".join(page.execute_script(AUDIT))
     for words in ("contrast", "small", "no name", "wider", "leads nowhere", "heading", "ids twice", "no caption"):
         assert words in said
 

@@ -109,7 +109,7 @@ def test_a_large_network_shows_its_strongest_findings(model, given, read_page, t
     wide.strengths_, wide.leak_ = 1 - np.exp(-wide.weights_), np.tile(model.leak_, 20)
     wide.n_features_in_ = 480
     page = read_page(write_noisy_or_report(tmp_path / "r.html", wide, sparse.csr_array(np.hstack([given] * 20))))
-    assert len(page.data["network"]["right"]) == 60
+    assert len(page.data["network"]["right"]) == 24
     assert any("The 300 most frequent of 480" in cell for cell in page.cells)
 
 

@@ -455,6 +455,20 @@ def test_a_word_is_found_in_its_topics(opened, data):
     assert "None of the" in _find(opened, "#found").text
 
 
+def test_words_that_are_among_the_first_of_no_topic_are_found(opened, fitted, parsed):
+    model, _, vocabulary, *_ = fitted
+    listed, rest = parsed.data["vocabulary"]["text"], parsed.data["rest"]
+    assert sorted([*listed, *rest["text"]]) == sorted(vocabulary)
+    place = next(i for i, held in enumerate(rest["in"]) if held)
+    column, (topic, part, *_others) = vocabulary.index(rest["text"][place]), rest["in"][place]
+    uses = model.prevalence_ * model.components_[:, column]
+    assert topic == uses.argmax()
+    assert part == pytest.approx(1000 * uses[topic] / uses.sum(), abs=0.6)
+    _find(opened, "#search").send_keys(rest["text"][place])
+    assert "among the first words of no topic" in _find(opened, "#found").text
+    assert _find(opened, "#found button").text == f"Topic {topic} {part / 10:.0f}% of its uses"
+
+
 def test_tables_are_saved(opened, data):
     opened.execute_script("window.saved = []; Charts.save = (name, blob) => saved.push([name, blob])")
     for button in opened.find_elements("css selector", "[data-save]"):

@@ -104,7 +104,8 @@ def dictionary_checks(
     limit = min(_TRUSTED, float(np.sqrt(2 - 2 * np.minimum(atom_coherence(measured.atoms), 1)).mean()) / 3)
     used = int((sums.uses >= _SELDOM * sums.uses.mean()).sum())
     amplitude = float(np.sqrt(np.trace(sums.gram) / max(sums.uses.sum(), 1)))
-    lines = error_checks(parts, limit, "mean |d - d'|", "l2 (0 to 1.41)", "atom", n_rows=sums.n_rows, rows="rows")
+    unit = "0 is exact, 1.41 has nothing in common"
+    lines = error_checks(parts, limit, "mean |d - d'|", unit, "atom", n_rows=sums.n_rows, rows="rows")
     lines += misfit.checks(_SCATTER, "atoms")
     lines += [
         Check(

@@ -146,6 +146,8 @@ class Evidence:
     @property
     def _next(self) -> str:
         if self.grade == "supported":
+            if len(self.components) == 1 and self.on_components:
+                return f"The {self.nouns[0]} can be used."
             return f"The {self.nouns[1]} can be read and compared one by one." if self.on_components else _USE
         order = {"veto": 0, "verdict": 1, "caution": 2, "note": 3}
         wanting = sorted(

@@ -77,7 +77,7 @@ def checks_of(refined: Refined, measured: Measured, parts: PartErrors) -> list[C
             parts,
             limit,
             "mean |mu_k - mu'_k|_2",
-            "in l2 and the units of the data",
+            "in the units of the data",
             "component",
             n_rows=moments.of(moments.dealt.all).n,
         ),

@@ -850,7 +850,7 @@ def _checks(
     mixture: _Mixture = refined.parameters
     several = len(mixture.weights) > 1
     limit = separation_limit(_scaled(mixture.means, moments.scales), "euclidean") if several else 1.0
-    unit = "in l2 over all features, in standard deviations"
+    unit = "over all features, in standard deviations"
     return [
         *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", unit, n_rows=measured.samples),
         *misfits.checks("components", "views", "features of a view", len(refined.refinement.log_likelihood) > 0),

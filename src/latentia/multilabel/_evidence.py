@@ -74,7 +74,7 @@ def weigh_evidence(
         parts,
         limit,
         "mean |mu_k - mu'_k|_1",
-        "in l1: 0 is exact, 2 is all wrong",
+        "0 is exact, 2 is all wrong",
         "topic",
         n_rows=seen.n_rows,
         rows="documents",

@@ -72,7 +72,7 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
     network, parts = measured.refined.network, measured.parts
     m, limit, symbol = network.m, _limit(network.weights), "mean |W_k - W'_k| / |W_k|"
     n_rows = round(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
-    checks = error_checks(parts, limit, symbol, "relative, in l2", "cause", n_rows=n_rows)
+    checks = error_checks(parts, limit, symbol, "relative to its size", "cause", n_rows=n_rows)
     checks += measured.trivial
     if measured.misfit is not None:
         checks += measured.misfit.checks(what="causes")
@@ -158,7 +158,7 @@ def _systematic(measured: Measured) -> list[Check]:
         worst = int(remaining.argmax())
         lines.append(
             Check(
-                "left by the corrections", "relative, in l2", float(remaining[worst]), at_most(_LEFT),
+                "left by the corrections", "relative to its size", float(remaining[worst]), at_most(_LEFT),
                 f"Systematic error of cause {worst}, if the rounds went on as they do: it is part of the expected error. Raise "
                 "corrections to take it off.", "Theorem 3.3",
             )

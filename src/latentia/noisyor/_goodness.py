@@ -87,7 +87,7 @@ class Goodness:
                 "findings that repeat others.",
             ),
             Check(
-                "rows of a cause alike", "relative, in l2", self.bias, at_most(limit),
+                "rows of a cause alike", "relative to its size", self.bias, at_most(limit),
                 "How much a cause differs from row to row, beyond chance: its weights should be the same in all rows. "
                 "Expected errors are widened by it.", "Definition 2.1", "caution",
                 "Causes act differently in different rows: compare with other numbers of causes, let the prior be "

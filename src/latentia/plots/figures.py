@@ -11,7 +11,7 @@ from ..exceptions import LatentiaError
 from ..report.figures import PALETTE
 from ._axes import INK, PALE, circled, finished, heat, legend, name_rows, new_axes, rule, several_axes
 
-_NAMED = {"ink": "#1b2430", "pale": PALE, "bad": "#a33b00", "good": PALETTE[0]}
+_NAMED = {"ink": "#1b2430", "pale": PALE, "bad": "#a33b00", "good": PALETTE[0], "care": PALETTE[1], "unknown": PALE}
 _DASHES, _MARKERS = ("-", "--", ":"), "osD^xv"
 _PIXELS = 96  # an inch
 _LEAST, _WIDE = 1.5, 7.0  # inches
@@ -107,6 +107,11 @@ def _bars(ax: Any, mark: Mapping[str, Any]) -> None:
         ax.errorbar(x, y, fmt="none", ecolor=INK, capsize=3, **error)
 
 
+def _spans(ax: Any, mark: Mapping[str, Any]) -> None:
+    start, stop = _numbers(mark["x"]), _numbers(mark["to"])
+    ax.barh(mark["y"], stop - start, 0.72, left=start, color=_colour(mark["colour"]), label=mark["name"])
+
+
 def _dots(ax: Any, mark: Mapping[str, Any]) -> None:
     """Dots; numbers in circles where they have texts, and bars where they have ends of intervals."""
     x, y, tint = _numbers(mark["x"]), _numbers(mark["y"]), _colour(mark["colour"])
@@ -124,7 +129,7 @@ def _dots(ax: Any, mark: Mapping[str, Any]) -> None:
         ax.scatter(x, y, sizes, c=tint, marker=marker, linewidths=0, **look)
 
 
-_MARKS = {"line": _line, "band": _band, "rule": _rule, "bars": _bars, "dots": _dots}
+_MARKS = {"line": _line, "band": _band, "rule": _rule, "bars": _bars, "spans": _spans, "dots": _dots}
 
 
 def _heat(figure: Mapping[str, Any], ax: Any) -> Any:
@@ -138,15 +143,17 @@ def _links(figure: Mapping[str, Any], ax: Any) -> Any:
     left, right = (_numbers(side) for side in figure["heights"])
     bottom = float(max([*left, *right], default=1)) + 0.8
     ax = new_axes(ax, 6.4, max(2.4, 0.24 * bottom + 0.6))
-    tints = [_colour(tint) for *_, tint in figure["left"]]
+    tints = [_colour(one[2]) for one in figure["left"]]
     for start, end, strength in sorted(figure["edges"], key=lambda edge: edge[2]):
         ends = [left[start], right[end]]
         ax.plot([0, 1], ends, color=tints[start], linewidth=0.6 + 5 * strength, alpha=0.6, zorder=1)
     ax.scatter(np.ones(len(right)), right, s=22, c=INK, zorder=2)
     for height, (name, *_) in zip(right, figure["right"], strict=True):
         ax.text(1.03, height, name, va="center", size=9)
-    for height, (name, *_), tint in zip(left, figure["left"], tints, strict=True):
+    for height, (name, _, _, *called), tint in zip(left, figure["left"], tints, strict=True):
         circled(ax, name, (0, height), tint)
+        for text in called:
+            ax.text(-0.04, height - 0.75, text, size=9, weight="bold")
     ax.set(xlim=(-0.25, 1.5), ylim=(bottom, -0.5))
     ax.set_axis_off()
     return ax

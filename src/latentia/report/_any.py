@@ -19,12 +19,12 @@ from ..contrastive import (
 )  # fmt: skip
 from ..evidence import Evidence
 from ..nmf import ApproximateNMF, PoissonNMF
-from ..summaries import Column, Figure, Summary, Table, graded
-from .figures import heat_map, shortened
+from ..summaries import Answer, Column, Figure, Summary, Table, graded
+from .figures import heat_map, named_bars, shortened
 from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error, short_number
 
-_TELLING, _MOST_LINES, _MAP_ROWS, _MAP_COLUMNS = 6, 300, 40, 60
+_TELLING, _MOST_LINES, _MAP_ROWS, _MAP_COLUMNS, _BARS = 6, 300, 40, 60, 15
 
 
 def summarize_any(
@@ -72,9 +72,9 @@ def summarize_any(
         evidence,
         (
             *((_table(model, values, labels, names, size, evidence),) if size else ()),
-            *_map(values, labels, names, evidence),
             _parameters(model),
         ),
+        _answer(model, values, labels, names, evidence),
         size=size,
         source=source,
         error=mean_error(evidence, f"Expected error of a {one}: {{}} on average."),
@@ -93,7 +93,7 @@ def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]
     """What every component has in every column, shape (K, D), where it is known; and names of the components, or none."""
     if isinstance(model, RichComponents):
         several = [j for j, views in enumerate(model.subsets_) if model.present_[j] and len(views) > 1]
-        return None, [f"subset {j}: views {', '.join(map(str, model.subsets_[j]))}" for j in several]
+        return None, [f"shared by views {listing(model.subsets_[j])}" for j in several]
     if isinstance(model, ContrastiveIsing):
         return None, [f"{names[i]} and {names[j]}: {value:+.3g}" for (i, j), value in zip(
             model.edges_, model.couplings_, strict=True
@@ -101,7 +101,7 @@ def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]
     if isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression):
         return None, [f"{name}: {value:+.3g}" for name, value in zip(names, np.ravel(model.coef_), strict=True)]
     if isinstance(model, ContrastiveComponents):
-        return None, ["s1: what U has and V has not", "s2: what both share", "s3: what V has and U has not"]
+        return None, ["what the first table has alone", "what both share", "what the second has alone"]
     if isinstance(model, ContrastiveGaussianMixture):
         return model.means_, []
     with_rows = ApproximateNMF | PoissonNMF | BackgroundPCA | ContrastivePCA
@@ -140,6 +140,47 @@ def _table(
         label="component",
         most=_MOST_LINES,
     )
+
+
+_QUESTIONS = {
+    "ApproximateNMF": "Of which parts are all rows sums?",
+    "PoissonNMF": "Of which parts are all counts sums?",
+    "BackgroundPCA": "Along which directions do these rows vary more than the background?",
+    "RichComponents": "What do several views have in common?",
+}
+
+
+def _answer(model: Any, values: np.ndarray | None, labels: list[str], names: list[str], evidence: Evidence) -> Answer:
+    """The first components by their strongest columns; as a picture all of them, or numbers with names."""
+    one, many, _ = evidence.nouns
+    question = _QUESTIONS.get(type(model).__name__, f"Which {many} does this data show?")
+    if values is None:
+        return Answer(
+            question, f"{count(len(labels), one)}: {listing(labels)}.", _numbers(model, labels, names, evidence)
+        )
+    told = [f"{one} {k} mostly of {listing(names[d] for d in largest(np.abs(own), 3))}" for k, own in enumerate(values)]
+    return Answer(
+        question, f"{count(len(values), one)}: {listing(told, comma='; ')}.", *_map(values, labels, names, evidence)
+    )
+
+
+def _numbers(model: Any, labels: list[str], names: list[str], evidence: Evidence) -> Figure | None:
+    """Coefficients, couplings, or how clearly components are there, as bars."""
+    if isinstance(model, RichComponents):
+        several = [j for j, views in enumerate(model.subsets_) if model.present_[j] and len(views) > 1]
+        called = [label.removeprefix("shared by ") for label in labels]
+        values, title = model.zero_test_[several], "size, relative to its noise"
+    elif isinstance(model, ContrastiveIsing):
+        called = [f"{names[i]}, {names[j]}" for i, j in model.edges_]
+        values, title = model.couplings_, "coupling: positive together, negative apart"
+    elif isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression):
+        called, values, title = names, np.ravel(model.coef_), "coefficient"
+    else:
+        return None
+    first = largest(np.abs(values), _BARS)
+    cut = f"The {_BARS} largest of {len(values)}." if len(values) > _BARS else f"All {evidence.nouns[1]}."
+    data = named_bars([called[i] for i in first], values[first], title=title, percent=False)
+    return Figure("numbers", data, f"The {evidence.nouns[1]}", f"Bars of the {evidence.nouns[1]}", cut)
 
 
 def _map(values: np.ndarray | None, labels: list[str], names: list[str], evidence: Evidence) -> tuple[Figure, ...]:

@@ -11,12 +11,13 @@ from ..datasets.graphs import graph_of
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
 from ..moments import Graph
-from ..summaries import Column, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from ._graph import Pie, draw_graph
 from ._missing import without_data
 from .figures import PALETTE as BASIC
+from .figures import named_bars
 from .page import written
-from .parts import count, directions, evidence_of, grades_say, largest
+from .parts import count, directions, evidence_of, grades_say, largest, listing
 
 __all__ = ["PALETTE", "communities_of", "cut", "memberships_of", "suggested", "summarize_communities"]
 
@@ -70,7 +71,8 @@ def summarize_communities(
     evidence, sizes = evidence_of(model), np.nan_to_num(model.memberships_).sum(axis=0)
     return Summary(
         title, _says(model, graph), ("community", "communities", "nodes"), evidence,
-        (communities_of(model, graph, threshold), _section(model, graph, threshold)),
+        (table := communities_of(model, graph, threshold), _section(model, graph, threshold)),
+        Answer("Which groups do the nodes form?", *_words_and_picture(model, graph, table)),
         size=len(sizes), source=source, error=_error(evidence, sizes), reading=_reading(model), comparison=comparison,
         missing=missing, styles=("tables.css", "communities.css"), scripts=("communities.js",), colours=PALETTE,
     )  # fmt: skip
@@ -202,12 +204,31 @@ def _section(model: Any, graph: Graph | _Expected, threshold: float) -> Section:
     """Pictures that are drawn here, and what the script of the page lists and sorts."""
     values = {
         "asked": len(model.weights_), "threshold": threshold, "one_each": not model.dirichlet_.any(), "n_nodes": graph.n_nodes,
-        "corrected": model.degree_corrected_, "directed": model.directed_, "weighted": graph.weighted, "strips": _strips(model),
-        "drawing": _drawing(model, graph) if isinstance(graph, Graph) else None, "mixed": _mixed(model, threshold),
+        "corrected": model.degree_corrected_, "directed": model.directed_, "weighted": graph.weighted,
+        "strips": _strips(model), "mixed": _mixed(model, threshold),
         "edges": _edges(model), "spectrum": _spectrum(model), "listed": min(_LISTED, graph.n_nodes),
     }  # fmt: skip
     data = {"colours": PALETTE, "nodes": _nodes(model, graph, threshold)}
     return Section("communities.html", values, _tables(model, graph, threshold), data=data)
+
+
+def _words_and_picture(model: Any, graph: Graph | _Expected, table: Table) -> tuple[str, Figure | Section]:
+    """The largest communities with their most central nodes; and the graph, or else their sizes."""
+    central = [listing([name for name, _ in own[:3]]) for own in table["most central"].values]
+    named = [
+        f"community {k} ({share:.0%} of the nodes) around {own}"
+        for k, (own, share) in enumerate(zip(central, model.weights_, strict=True))
+        if own
+    ]
+    words = f"{len(central)} communit{'y' if len(central) == 1 else 'ies'}: {listing(named, comma='; ')}."
+    if isinstance(graph, Graph):
+        values = {"drawing": _drawing(model, graph), "asked": len(model.weights_), "n_nodes": graph.n_nodes}
+        return words, Section("graph.html", values)
+    first = largest(model.weights_, _MEMBERS)
+    data = named_bars([f"{k}: {central[k]}" for k in first], model.weights_[first], title="share of the nodes")
+    return words, Figure(
+        "sizes", data, "The communities by size", "Bars of the sizes of communities", "The largest communities."
+    )
 
 
 def _sorted_nodes(model: Any) -> np.ndarray:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..summaries import Column, Figure, Section, Summary, Table, block, graded
+from ..evidence import Evidence
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from .contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
 from .figures import bars, beside, heat_map, shortened
 from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error, short_number
 
 NOUNS = {
     "pca": "direction", "regression": "coefficient", "logistic": "coefficient", "mixture": "component", "ising": "coupling",
@@ -22,8 +24,9 @@ NOUNS = {
 FILES = {kind: "means.csv" if kind == "mixture" else f"{noun}s.csv" for kind, noun in NOUNS.items()}
 SCORES = "scores.csv"
 _OURS = "this fit"
-_PARTS = "s1: what U has and V has not", "s2: what both share", "s3: what V has and U has not"
-_TELLING, _MOST_LINES, _MOST_MAP, _MOST_DIRECTIONS = 6, 400, 40, 12
+_BEFORE, _AFTER = "before: as it is", "after: without what is shared"
+_PARTS = "only in U", "in both", "only in V"
+_TELLING, _MOST_LINES, _MOST_MAP, _MOST_DOTS, _MOST_DIRECTIONS = 6, 400, 40, 14, 6
 _SAME = 1e-3
 _SIGNED = partial(short_number, sign=True)
 
@@ -42,6 +45,17 @@ class _Seen:
     names_v: list[str]
     peers: Mapping[str, np.ndarray]
     scaling: tuple[np.ndarray, np.ndarray] | None
+    files: tuple[str, str] = ("", "")
+
+    @property
+    def u(self) -> str:
+        """What the first table is called."""
+        return self.files[0] or "the first table"
+
+    @property
+    def v(self) -> str:
+        """What the second one is called."""
+        return self.files[1] or "the second table"
 
     @property
     def kind(self) -> str:
@@ -85,7 +99,7 @@ def summarize_contrast(
     row_labels: Sequence[Column] = (),
     files: tuple[str, str] = ("", ""),
     target: str = "the target",
-    title: str = "What U has and V has not",
+    title: str = "What one table has and the other lacks",
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
 ) -> Summary:
@@ -124,35 +138,32 @@ def summarize_contrast(
     U, V = (np.asarray(table, dtype=float) for table in (U, V))
     names, names_v = column_names(columns, U.shape[1]), column_names(columns_v, V.shape[1], "columns_v")
     peers = contrast_peers(model, U, V, y) if peers is None else peers
-    seen, evidence = _Seen(model, U, V, names, names_v, peers, scaling), evidence_of(model)
+    seen, evidence = _Seen(model, U, V, names, names_v, peers, scaling, files), evidence_of(model)
     covariance, own = variances(model, U, V)
     shared, noun, found = 1 - float(np.trace(own) / np.trace(covariance)), seen.noun, differences(model, U, peers)
     table = _table(seen, target, found)
     size = len(table)
     rows = () if seen.kind == "ising" else (rows_of(model, U, V, names, row_labels),)
+    before_and_after = _answers(seen), _spectra(seen, covariance, own)
+    (picture, other) = before_and_after[::-1] if noun == "part" else before_and_after
     known = model.linear_map is not None
     what = {"files": files, "widths": (len(names), len(names_v)), "shared": shared, "known": known}
-    start = (
-        "What U and V share, and what each has alone"
-        if noun == "part"
-        else f"{count(size, noun)} of what U has and V has not"
-    )
     bad = evidence.measured and evidence.grade == "not supported"
     return Summary(
         title,
-        f"{start}, in {count(len(U), 'row')}: U has {count(len(names), 'column')}, V {count(len(names_v), 'column')}.",
+        f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
         (noun, f"{noun}s", "rows"),
-        evidence,
+        _by_name(evidence, seen),
         (
-            Section("contrast.html", what),
             table,
+            Section("contrast.html", what),
             _distances(seen, found),
-            _answers(seen, own),
-            _spectra(covariance, own),
+            other,
             _linear_map(seen),
             *_files(seen),
             *rows,
         ),
+        answer=Answer(_QUESTIONS[noun].format(seen=seen, target=target), _words(seen, 1 - shared), picture),
         size=size,
         source=source,
         error=mean_error(evidence, _ERRORS[noun].replace("UNIT", seen.unit)),
@@ -164,6 +175,18 @@ def summarize_contrast(
 
 
 write_contrast_report = written(summarize_contrast)
+
+
+def _by_name(evidence: Evidence, seen: _Seen) -> Evidence:
+    """Evidence whose checks name columns, where a fit that knew no names has "column 3 of U"."""
+
+    def name(found: re.Match[str]) -> str:
+        names, table = (seen.names, seen.u) if found[2] == "U" else (seen.names_v, seen.v)
+        return f"{names[int(found[1])]} of {table}"
+
+    told = partial(re.sub, r"\bcolumn (\d+) of ([UV])\b", name)
+    checks = [replace(check, meaning=told(check.meaning), remedy=told(check.remedy)) for check in evidence.checks]
+    return replace(evidence, checks=checks)
 
 
 def matrix_names(model: Any, columns: Sequence[str]) -> list[str]:
@@ -206,8 +229,8 @@ def _table(seen: _Seen, target: str, found: Mapping[str, float]) -> Table:
     return Table(
         "components",
         (key, *before, *graded(evidence, size, unit=unit, meaning=says), *after),
-        title="The three parts" if noun == "part" else f"{noun.capitalize()}s of s1",
-        hint=_HINTS[noun].format(adds=adds, scaled=scaled, unit=seen.unit) + cut,
+        title="The three parts" if noun == "part" else f"All {noun}s",
+        hint=_HINTS[noun].format(adds=adds, scaled=scaled, unit=seen.unit, u=seen.u) + cut,
         file="" if noun == "part" else FILES[kind],
         caption="Three parts" if noun == "part" else of + (", largest first" if noun == "component" else ""),
         note=f"How far simpler methods are from this fit: {said}.{beside}\n",
@@ -261,13 +284,11 @@ def _three(seen: _Seen) -> _Columns:
     shares = [f"{_percent(size)} of {view}" for size, view in zip(sizes, of, strict=True)]
     return (
         [
-            Column("what it is", _PARTS, kind="text", where="p"),
+            Column("what it is", _PARTS, kind="name", where="p"),
             Column("strongest columns", told, short=_percent, kind="words", where="p"),
             Column("share", sizes, where=""),
             Column("share of the variance", shares, where="p"),
-            Column(
-                "name", ["s1, of U alone", "s2, of both", "s3, of V alone"], kind="text", head="what it is", where="s"
-            ),
+            Column("name", ["of U alone", "of both", "of V alone"], kind="text", head="what it is", where="s"),
         ],
         (),
         ("expected error", "grade", "name"),
@@ -280,10 +301,10 @@ def _numbers(seen: _Seen) -> _Columns:
     pairs = [(seen.names[a], seen.names[b]) for a, b in seen.model.edges_] if ising else []
     plus = [None] * len(ours) if ising or errors is None else in_units_of(seen.model, errors, ours, seen.U)
     called = [
-        Column("columns", seen.titles, kind="text", heading="Pair of columns", where="ps"),
+        Column("columns", seen.titles, kind="name", heading="Pair of columns", where="ps"),
         Column("column", [a for a, _ in pairs], where="f"),
         Column("other column", [b for _, b in pairs], where="f"),
-    ] if ising else [Column("column", seen.titles, kind="text")]  # fmt: skip
+    ] if ising else [Column("column", seen.titles, kind="name")]  # fmt: skip
     shown = "f" if errors is None else "psf"
     own = () if ising else (Column("plus or minus", plus, ".4g", short_number, head="+-", where=shown),)
     before = *called, Column(_OURS, ours, ".8g", _SIGNED, kind="bold"), *own
@@ -354,7 +375,7 @@ def _files(seen: _Seen) -> list[Table]:
     if kind == "components":
         errors = graded(evidence_of(model), 3)
         cells = [
-            (part, _PARTS[part][:2], *(one.values[part] for one in errors), a, b, value)
+            (part, f"s{part + 1}", *(one.values[part] for one in errors), a, b, value)
             for part, own in enumerate((names, names, seen.names_v))
             for a, row in zip(own, model.covariance(part + 1), strict=True)
             for b, value in zip(own, row, strict=True)
@@ -405,57 +426,54 @@ def rows_of(
 # --- figures --------------------------------------------------------------------------------------------------------
 
 
-def _answers(seen: _Seen, own: np.ndarray) -> Figure:
-    """What is said, beside simpler methods."""
+def _answers(seen: _Seen) -> Figure:
+    """What U says as it is, and what is left of it; of three parts, how the columns of the first go together."""
     kind, noun, spread, middle = seen.kind, seen.noun, spread_of(seen.U), seen.U.mean(axis=0)
-    answers, errors = {_OURS: seen.ours, **seen.peers}, evidence_of(seen.model).component_errors
-    cut = f" The {_MOST_MAP} largest." if len(seen.titles) > _MOST_MAP else ""
+    answers, errors = {_AFTER: seen.ours, _BEFORE: seen.peers[PEERS[0]]}, evidence_of(seen.model).component_errors
+    cut = f" The {_MOST_DOTS} largest." if len(seen.titles) > _MOST_DOTS else ""
     cut_columns = f" The {_MOST_MAP} columns with the largest." if len(seen.names) > _MOST_MAP else ""
-    first = f" The first {_MOST_DIRECTIONS}." if len(seen.ours) > _MOST_DIRECTIONS else ""
     if noun == "coefficient":
         unit = float(np.sqrt(np.mean((seen.ours * spread) ** 2)))
         answers = {name: found * spread for name, found in answers.items()}
-        data = _dots(
-            answers, seen.names, None if errors is None else errors * unit, "per standard deviation of the column"
-        )
-        caption = f"Each for one standard deviation of its column, so that columns can be compared; {_WHISKERS}{cut}"
+        whiskers = None if errors is None else errors * unit
+        data = _dots(answers, seen.names, whiskers, "effect of one standard deviation of the column")
     elif noun == "coupling":
-        data = _dots(answers, seen.titles, errors, "coupling")
-        caption = f"A row for every pair of columns, and a dot for every method; {_WHISKERS}{cut}"
+        titles = [f"{seen.names[i]}, {seen.names[j]}" for i, j in seen.model.edges_]
+        data = _dots(answers, titles, errors, "coupling: positive together, negative apart")
     elif noun == "part":
-        chosen = np.sort(largest(np.abs(np.diag(own)), _MOST_MAP))
-        texts = [seen.names[d] for d in chosen]
-        hover = [[f"{shortened(a)} and {shortened(b)}\n{own[i, j]:+.3g}" for j, b in zip(chosen, texts, strict=True)]
-                 for i, a in zip(chosen, texts, strict=True)]  # fmt: skip
-        data = heat_map(own[np.ix_(chosen, chosen)], texts, texts, hover=hover, signed=True)
-        caption = "Between columns of U once the shared part is removed, in standard deviations of the columns: "
-        caption += _COLOURS + cut_columns
+        return _covariance(seen, cut_columns)
     else:
         means = {name: (found - middle) / spread for name, found in answers.items()}
         data = _stacked(answers if kind == "pca" else means, seen.names, noun)
-        what = "Weights of the columns" if kind == "pca" else "In standard deviations from the mean of U"
-        caption = (
-            f"{what}, of this fit and of every simpler method, one below the other: {_COLOURS} Of each simpler method the "
-            f"nearest one is shown.{first}{cut_columns}"
-        )
-    title = (
-        "Covariance of s1"
-        if noun == "part"
-        else f"{'Mean' if noun == 'component' else noun.capitalize()}s side by side"
-    )
-    return Figure(
-        "answers", data, title, "This fit beside simpler methods; the tables of the results hold the numbers", caption
-    )
+    caption = f"Whiskers are the expected errors.{cut}"
+    if noun in ("direction", "component"):
+        what = "Weights of the columns" if kind == "pca" else "In standard deviations from the mean"
+        first = f" The first {_MOST_DIRECTIONS}." if len(seen.ours) > _MOST_DIRECTIONS else ""
+        caption = f"{what}: {_COLOURS} Before: the nearest {noun} of {seen.u} as it is.{first}{cut_columns}"
+    label = "Before and after what is shared is taken out; the tables of the results hold the numbers"
+    return Figure("answers", data, "Before and after", label, caption)
 
 
-_WHISKERS = "the whiskers are the expected errors of this fit. A dot outside them is another answer."
+def _covariance(seen: _Seen, cut: str) -> Figure:
+    """Of U's own part, in the columns with the largest variances."""
+    own, names = seen.ours, seen.names
+    chosen = np.sort(largest(np.abs(np.diag(own)), _MOST_MAP))
+    texts = [names[d] for d in chosen]
+    hover = [[f"{shortened(a)} and {shortened(b)}\n{own[i, j]:+.3g}" for j, b in zip(chosen, texts, strict=True)]
+             for i, a in zip(chosen, texts, strict=True)]  # fmt: skip
+    data = heat_map(own[np.ix_(chosen, chosen)], texts, texts, hover=hover, signed=True)
+    caption = f"Covariances once the shared part is removed, in standard deviations of the columns: {_COLOURS}{cut}"
+    label = "Heat map of covariances; covariances.csv holds the numbers"
+    return Figure("answers", data, "How the columns go together, without what is shared", label, caption)
+
+
 _COLOURS = "blue positive, brown negative."
 
 
-def _spectra(covariance: np.ndarray, own: np.ndarray) -> Figure:
+def _spectra(seen: _Seen, covariance: np.ndarray, own: np.ndarray) -> Figure:
     """Eigenvalues of two covariances as bars beside each other."""
     number = np.arange(1, len(own) + 1)
-    named = {"U as it is": covariance, "U's own part s1": own}
+    named = {f"{seen.u} as it is": covariance, "what it has alone": own}
     values = {name: np.maximum(np.linalg.eigvalsh(matrix)[::-1], 0) for name, matrix in named.items()}
     hover = [
         [f"direction {i}\n{name}: variance {v:.3g}" for i, v in zip(number, found, strict=True)]
@@ -466,16 +484,16 @@ def _spectra(covariance: np.ndarray, own: np.ndarray) -> Figure:
     return Figure(
         "spectrum",
         bars(number, series, hover=hover, title="direction, by its variance", y_title="variance", height=240),
-        "Variance of U, before and after",
-        "Bars of the variances of U and of its own part",
-        "The variances of U along its main directions, columns in standard deviations, as it is and once what it shares with V "
-        "is removed. Where a bar falls, that much was shared.",
+        "Variance before and after",
+        f"Bars of the variances of {seen.u} and of its own part",
+        f"The variances of {seen.u} along its main directions, columns in standard deviations, as it is and once what "
+        "it shares is removed. Where a bar falls, that much was shared.",
     )
 
 
 def _dots(answers: Mapping[str, np.ndarray], names: list[str], errors: np.ndarray | None, title: str) -> dict[str, Any]:
     """A row for every name with a dot for each method, and bars of the expected error at the first one's."""
-    chosen = np.sort(largest(np.abs(next(iter(answers.values()))), _MOST_MAP))
+    chosen = largest(np.abs(next(iter(answers.values()))), _MOST_DOTS)
     shown = {name: values[chosen] for name, values in answers.items()}
     return beside([names[d] for d in chosen], shown, None if errors is None else errors[chosen], title=title)
 
@@ -485,7 +503,10 @@ def _stacked(answers: Mapping[str, np.ndarray], names: list[str], noun: str) -> 
     ours = next(iter(answers.values()))
     chosen = np.sort(largest((ours**2).sum(axis=0), _MOST_MAP))
     shown = [(k, name, found[k]) for k in range(min(len(ours), _MOST_DIRECTIONS)) for name, found in answers.items()]
-    rows, values = [f"{k}: {name}" for k, name, _ in shown], np.array([own[chosen] for _, _, own in shown])
+    rows, values = (
+        [f"{k} {name.partition(':')[0]}" for k, name, _ in shown],
+        np.array([own[chosen] for _, _, own in shown]),
+    )
     hover = [[f"{noun} {k}, {name}\n{shortened(names[d])}: {own[d]:+.3g}" for d in chosen] for k, name, own in shown]
     return heat_map(values, rows, [names[d] for d in chosen], hover=hover, signed=True)
 
@@ -520,6 +541,41 @@ def _linear_map(seen: _Seen) -> Figure:
 
 # --- words ----------------------------------------------------------------------------------------------------------
 
+_QUESTIONS = {
+    "direction": "Along which directions does {seen.u} vary in ways that {seen.v} does not see?",
+    "coefficient": "How does {target} depend on {seen.u}, without what it shares with {seen.v}?",
+    "component": "Which groups do the rows form by what {seen.u} has and {seen.v} lacks?",
+    "coupling": "Which columns of {seen.u} go together, without what they share with {seen.v}?",
+    "part": "What has {seen.u} that {seen.v} lacks, and how much do they share?",
+}
+
+
+def _words(seen: _Seen, own: float) -> str:
+    """The answer; ``own`` is the share of the variance of U that it does not share."""
+    model, ours, before, spread = seen.model, seen.ours, seen.peers[PEERS[0]], spread_of(seen.U)
+    alone = (
+        f"{_percent(min(max(own, 0.0), 1.0))} of the variance of {seen.u} is its own; the rest it shares with {seen.v}."
+    )
+    if seen.noun in ("coefficient", "coupling"):
+        first = largest(np.abs(ours * spread if seen.noun == "coefficient" else ours), 3)
+        strongest = listing(f"{seen.titles[i]} ({_SIGNED(ours[i])}, before {_SIGNED(before[i])})" for i in first)
+        return f"Strongest: {strongest}. {alone}" if len(first) else alone
+    if seen.noun == "direction":
+        weights = [listing(name for name, _ in own[:3]) for own in _told(ours[:2], seen.names)]
+        shares = [_percent(share) for share in model.explained_variance_ratio_]
+        each = [f"{share} along {names}" for share, names in zip(shares, weights, strict=False)]
+        return f"{alone} Of its own part varies {listing(each)}."
+    if seen.noun == "component":
+        apart = (ours - seen.U.mean(axis=0)) / spread
+        said = [
+            listing(f"{'high' if d[i] > 0 else 'low'} {seen.names[i]}" for i in largest(np.abs(d), 2)) for d in apart
+        ]
+        groups = [f"{_percent(w)} of the rows ({text})" for w, text in zip(model.weights_, said, strict=True)]
+        return f"{count(len(ours), 'group')}: {listing(groups)}. {alone}"
+    strongest = listing(seen.names[i] for i in largest(np.diag(ours), 3))
+    return f"{alone} Its own part is strongest in {strongest}."
+
+
 _ERRORS = {
     "direction": "Expected error of a direction: {} on average, the sine of the angle to the true one (0.1 is about 6 "
     "degrees).",
@@ -536,29 +592,29 @@ _UNITS = {
     "part": "of the covariance of U's own part, relative to its size",
 }
 _HINTS = {
-    "direction": "Those along which what U has alone varies most, and the columns that make them up{scaled}. Variance is the "
-    "share of that of s1. Angles say how far the nearest direction of a simpler method lies from it: 0° is the same, 90° has "
-    "nothing in common.",
-    "component": "Groups of rows by what U has alone, the largest first, with their means in the columns that set them apart. "
-    "Under the names of simpler methods stands how far their nearest group lies from it, {unit}.",
-    "coupling": "How strongly two columns of U go together, the others held fixed, once what they share with V is removed: "
+    "direction": "Those along which what {u} has alone varies most, and the columns that make them up{scaled}. Variance is the "
+    "share of that of what it has alone. Angles say how far the nearest direction of a simpler method lies from it: 0° is the "
+    "same, 90° has nothing in common.",
+    "component": "Groups of rows by what {u} has alone, the largest first, with their means in the columns that set them "
+    "apart. Under the names of simpler methods stands how far their nearest group lies from it, {unit}.",
+    "coupling": "How strongly two columns of {u} go together, the others held fixed, once what is shared is removed: "
     "positive together, negative apart. Beside them what simpler methods say.",
     "part": "Their share of the variance, columns in standard deviations, and the columns where they are strongest, with the "
     "share of the column's variance.",
-    "coefficient": "Effect of one more unit of a column on {adds}, once what U shares with V is removed, in the units of the "
+    "coefficient": "Effect of one more unit of a column on {adds}, once what is shared is removed, in the units of the "
     "files. One that is smaller than its plus or minus may as well be zero, or have the other sign. Beside them what simpler "
     "methods say.",
 }
 _MEANINGS = {
-    "direction": "A weighted sum of the columns of U. The first is the one along which s1 varies most, the second the one "
-    "that varies most at right angles to it, and so on. Directions of almost equal variance can be exchanged by chance, which "
-    "their expected errors show.",
-    "component": "A group of rows that are alike in what U has alone. Within a group s1 is taken to be round: equally wide in "
+    "direction": "A weighted sum of the columns of U. The first is the one along which what only U has varies most, the "
+    "second the one that varies most at right angles to it, and so on. Directions of almost equal variance can be exchanged "
+    "by chance, which their expected errors show.",
+    "component": "A group of rows that are alike in what U has alone. Within a group it is taken to be round: equally wide in "
     "all columns{divided}.",
     "coupling": "For columns with two states. Two columns that only go together since both go with a third one have no "
     "coupling.",
     "part": "What is known of a part is how its columns vary together (its covariance), not its rows. scores.csv has the best "
-    "guess at the rows of s1 from both tables.",
+    "guess at the rows of what only U has, from both tables.",
     "coefficient": "As in a regression on U, had U come without its shared part. A shared part blurs U, which weakens and "
     "mixes the coefficients of a regression on U as it is.",
 }
@@ -568,12 +624,13 @@ _EXPECTED = (
 )
 _SIMPLER = "A simpler answer, which asks less of the data, is that of *V as covariates*; it stands [below](#peers)."
 _READING = (
-    ("U, V and the parts", "U = s1 + s2 and V = A s2 + s3, row by row. V stands for what disturbs U, or for what is known "
-     "already; the question is what U says beyond it. Only the sums are in the files. The parts can be told apart since a "
-     "shared part that is not Gaussian (skewed, with outliers, in groups, or with sharp bounds) leaves traces in both tables "
+    ("U, V and the parts", "U = s1 + s2 and V = A s2 + s3, row by row: s1 is only in U, s2 in both, s3 only in V. "
+     "V stands for what disturbs U, or for what is known already; the question is what U says beyond it. Only the sums are in "
+     "the files. The parts can be told apart since a shared part that is not Gaussian (skewed, with outliers, in groups, or "
+     "with sharp bounds) leaves traces in both tables "
      "that nothing else leaves; what is Gaussian leaves none."),
     ("Simpler methods", "*U alone* takes no notice of V. *CCA* leaves out the directions of U that go together with V most, "
-     "and with them all of s1 that lies there. *V as covariates* removes from U what a linear regression on V predicts; as V "
+     "and with them all that only U has there. *V as covariates* removes from U what a linear regression on V predicts; as V "
      "has a part of its own, some of what is shared remains."),
     ("The shared cumulants", "Cumulants measure how two tables go together beyond what a correlation sees. The line *shared "
      "cumulant above noise* says how clearly those of U and V stand above chance: if they do not, the shared part looks "

@@ -11,19 +11,28 @@ from scipy import sparse
 from ..dictionary.codes import needed, row_errors, sparse_codes
 from ..dictionary.patches import as_grey, psnr
 from ..exceptions import LatentiaError
-from ..summaries import Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from ._missing import without_data
-from .figures import bars, lines, picture
+from .figures import bars, heat_map, lines, picture
 from .mixture import scaling_of
 from .page import written
-from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, mean_error, short_number
+from .parts import (
+    column_names,
+    component_marks,
+    count,
+    evidence_of,
+    grades_say,
+    largest,
+    listing,
+    mean_error,
+    short_number,
+)
 
 __all__ = ["Restored", "codes_of", "row_errors", "summarize_dictionary", "write_dictionary_report"]
 
-_TILES, _PANELS, _LISTED = 400, 24, 300  # atoms as pictures, with bars, and in the table
+_TILES, _CURVES, _PANELS, _LISTED = 60, 12, 24, 300  # atoms as pictures, as curves, with bars, and in the table
 _STRONGEST, _PRINTED, _BARS = 6, 5, 8
-_FEW_COLUMNS, _MOST_POINTS = 12, 240  # from so many columns on the whole atom is drawn as a line of so many points
-_CURVE_WIDTH, _CURVE_HEIGHT = 240.0, 46.0
+_FEW_COLUMNS, _ASIDE = 12, 150  # from so many columns on atoms are curves, each so many pixels wide
 _SHOWN = 640  # pixels of a picture, down and across
 _STEPS = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, np.inf])  # a quarter, a half and all of a row are far apart
 _STEP_NAMES = "below 1%", "1 to 5%", "5 to 10%", "10 to 20%", "20 to 30%", "30 to 50%", "above 50%"
@@ -87,7 +96,10 @@ def summarize_dictionary(
         raise LatentiaError(f"patches of the shape {tuple(patch)} have {size} values, and the atoms {n}.")
     codes = sparse_codes(model, X) if codes is None and X is not None else codes
     one, many = ("row", "rows") if patch is None else ("patch", "patches")
-    parts: list[Table | Figure | Section] = [*_figures(model, many), _table(model, names, patch is None, one, many)]
+    parts: list[Table | Figure | Section] = [
+        *_figures(model, many),
+        _table(model, names, columns is not None, patch is None, one, many),
+    ]
     parts += [] if scaling is None else [scaling_of(names, scaling)]
     parts += [] if codes is None or patch is not None else [codes_of(codes, row_labels)]
     said: tuple[str, ...] = ()
@@ -96,7 +108,10 @@ def summarize_dictionary(
     shown = [_shown(one) for one in pictures]
     return Summary(
         title, _says(model, None if X is None else X.shape[0], n, patch), ("atom", "atoms", many), evidence,
-        (_drawn(model, names, patch, many, shown), *parts),
+        (*_drawn(model, names if columns is not None and patch is None else [], shown), *parts),
+        Answer(f"Of which patterns is every {one} a sum?",
+               _words(model, names if columns is not None and patch is None else [], one, many),
+               _atoms(model, names, patch, many)),
         size=m, source=source, comparison=comparison, styles=("tables.css", "dictionary.css"),
         error=mean_error(
             evidence,
@@ -143,13 +158,13 @@ def codes_of(codes: sparse.csr_array, row_labels: Sequence[Column] = ()) -> Tabl
     return Table("codes", (*labels, *found), file="codes.csv")
 
 
-def _table(model: Any, names: list[str], of_columns: bool, one: str, many: str) -> Table:
+def _table(model: Any, names: list[str], named: bool, of_columns: bool, one: str, many: str) -> Table:
     evidence, m = evidence_of(model), len(model.components_)
     told = [[(names[d], float(atom[d])) for d in largest(np.abs(atom), _STRONGEST)] for atom in model.components_]
     strongest = (
         Column("strongest columns", told, short="+.2f", kind="words", heading="Strongest", where="p"),
         Column("strongest", [own[:_PRINTED] for own in told], short=lambda x: short_number(x, True), kind="words", where="s"),
-    ) if of_columns else ()  # fmt: skip
+    ) if of_columns and named else ()  # fmt: skip
     atom = (
         "A pattern over the columns. Every row is, apart from noise, a sum of few atoms, each with a weight of its own."
         if of_columns
@@ -176,7 +191,7 @@ def _table(model: Any, names: list[str], of_columns: bool, one: str, many: str) 
             *graded(evidence, m, meaning=error),
             *block(names, model.components_),
         ),
-        "All atoms", cut + ("Strongest are the columns of most weight." if of_columns else ""), "atoms.csv",
+        "All atoms", cut + ("Strongest are the columns of most weight." if strongest else ""), "atoms.csv",
         f"{count(m, 'atom')}, the most used first", "atom", most=_LISTED, tall=True,
         folded="" if of_columns else "A table of them",
     )  # fmt: skip
@@ -223,32 +238,63 @@ def _described(
 # --- pictures, and figures ------------------------------------------------------------------------------------------
 
 
-def _drawn(
-    model: Any, names: list[str], patch: Sequence[int] | None, many: str, pictures: Sequence[Mapping[str, Any]]
-) -> Section:
-    """The first atoms as pictures or with bars, and pictures that they make."""
-    m, n = model.components_.shape
-    marks, atoms = component_marks(evidence_of(model), m), []
-    for i, atom in enumerate(model.components_[: _PANELS if patch is None else _TILES]):
-        drawn = _panel(names, atom) if patch is None else {"picture": picture(as_grey(atom).reshape(tuple(patch)))}
-        atoms.append({"number": i, "used": _used(model.usage_[i]), "error": marks[i][0], "grade": marks[i][1]} | drawn)
-    return Section("dictionary.html", {
-        "atoms": atoms, "total": m, "tiles": patch is not None, "pictures": pictures, "many": many,
-        "sparsity": int(model.sparsity_), "n_columns": n if n >= _FEW_COLUMNS else 0,
-    })  # fmt: skip
+def _words(model: Any, names: list[str], one: str, many: str) -> str:
+    first = [listing(names[d] for d in largest(np.abs(atom), 3)) for atom in model.components_[:2]] if names else []
+    most = "; ".join(
+        f"atom {k} ({_used(model.usage_[k])} of the {many}) mostly of {own}" for k, own in enumerate(first)
+    )
+    patterns = f"{count(len(model.components_), 'pattern')}, of which a {one} needs {int(model.sparsity_)} or fewer"
+    return f"{patterns}: {most}." if most else f"{patterns}."
 
 
-def _panel(names: list[str], atom: np.ndarray) -> dict[str, Any]:
-    """Columns of most weight with signed lengths in percent, and the weights of all as the path of a line."""
+def _atoms(model: Any, names: list[str], patch: Sequence[int] | None, many: str) -> Figure | Section:
+    """The most used atoms: as pictures, as curves over the columns, or of few columns as rows of a heat map."""
+    (m, n), components = model.components_.shape, model.components_
+    if patch is not None:
+        marks = component_marks(evidence_of(model), m)
+        atoms = [
+            {"number": i, "used": _used(model.usage_[i]), "error": error, "grade": mark,
+             "picture": picture(as_grey(atom).reshape(tuple(patch)))}
+            for i, (atom, (error, mark)) in enumerate(zip(components[:_TILES], marks, strict=False))
+        ]  # fmt: skip
+        return Section("atoms.html", {"atoms": atoms, "total": m, "many": many})
+    caption = "Weights have squares that sum to 1; an atom and its negative are the same atom."
+    label = "The weights of the columns in the atoms; atoms.csv holds the numbers"
+    if n < _FEW_COLUMNS:
+        rows = [f"atom {k}" for k in range(min(m, _PANELS))]
+        hover = [[f"{row}, {name}\n{x:+.3g}" for name, x in zip(names, own, strict=True)]
+                 for row, own in zip(rows, components, strict=False)]  # fmt: skip
+        data, most = heat_map(components[: len(rows)], rows, names, hover=hover, signed=True), len(rows)
+    else:
+        x, most = np.arange(1, n + 1), min(m, _CURVES)
+        series = [(f"atom {k}: {_used(model.usage_[k])}", x, atom) for k, atom in enumerate(components[:most])]
+        data = lines(series, title="", whole=True, aside=_ASIDE)
+    cut = f"{most} of {m}, with" if m > most else "With"
+    told = (
+        f"The most used first. {cut} the share of the {many} that use each."
+        if n >= _FEW_COLUMNS
+        else "The most used first."
+    )
+    return Figure("atoms", data, "The atoms", label, f"{told} {caption}")
+
+
+def _drawn(model: Any, names: list[str], pictures: Sequence[Mapping[str, Any]]) -> tuple[Section, ...]:
+    """Where columns have names, the first atoms with bars; and pictures that they make."""
+    m, marks = len(model.components_), component_marks(evidence_of(model), len(model.components_))
+    several = names if len(names) >= _FEW_COLUMNS else []
+    atoms = [
+        {"number": i, "used": _used(model.usage_[i]), "error": error, "grade": mark, "bars": _bars(names, atom)}
+        for i, (atom, (error, mark)) in enumerate(zip(model.components_[:_PANELS], marks, strict=False))
+        if several
+    ]
+    values = {"atoms": atoms, "total": m, "pictures": pictures, "sparsity": int(model.sparsity_)}
+    return (Section("dictionary.html", values),) if atoms or pictures else ()
+
+
+def _bars(names: list[str], atom: np.ndarray) -> list[tuple[str, float, float]]:
+    """Columns of most weight, with signed lengths in percent."""
     shares = atom / max(float(np.abs(atom).max()), 1e-300)
-    first = [(names[d], float(atom[d]), 50 * float(shares[d])) for d in largest(np.abs(atom), _BARS)]
-    if len(atom) < _FEW_COLUMNS:
-        return {"bars": first, "curve": ""}
-    steps = np.linspace(0, len(atom), min(len(atom), _MOST_POINTS) + 1).astype(int)[:-1]
-    high, low = np.maximum.reduceat(shares, steps), np.minimum.reduceat(shares, steps)
-    x = _CURVE_WIDTH * (np.arange(len(steps)) + 0.5) / len(steps)
-    y = _CURVE_HEIGHT / 2 * (1 - 0.94 * np.where(high > -low, high, low))
-    return {"bars": first, "curve": "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))}
+    return [(names[d], float(atom[d]), 50 * float(shares[d])) for d in largest(np.abs(atom), _BARS)]
 
 
 def _shown(one: Restored) -> dict[str, Any]:

@@ -18,8 +18,8 @@ import numpy as np
 from ..datasets.images import picture_of
 
 __all__ = [
-    "PALETTE", "bands", "bars", "beside", "heat_map", "intervals", "lines", "links", "means_map", "overlaid", "picture",
-    "places_on_a_plane", "points", "shortened", "spectrum", "thinned", "trend",
+    "PALETTE", "bands", "bars", "beside", "heat_map", "intervals", "lines", "links", "means_map", "named_bars", "overlaid",
+    "picture", "places_on_a_plane", "points", "shortened", "spectrum", "strips", "thinned", "trend",
 ]  # fmt: skip
 
 # Okabe and Ito's colours, safe for the colour-blind; numbers always stand beside them.
@@ -30,6 +30,7 @@ _MOST_POINTS = 2000
 _MOST_PLACES = 300  # that a float can be rounded to
 _NARROW = 230  # least width in pixels of a panel among others
 _MAP_COLUMNS = 60  # of a map of means
+_LONG_NAME, _GLANCE = 40, 12
 _APART = 0.17  # dots of the same row, in rows
 
 Series = Sequence[tuple[str, np.ndarray, np.ndarray]]
@@ -58,13 +59,13 @@ def heat_map(
     small: bool = False,
 ) -> dict[str, Any]:
     """Values (n, m) as colours, the first row on top; signed ones go from blue through nothing at zero to brown."""
-    many = values.size > _ANNOTATED
+    many = small or values.size > _ANNOTATED
     return {
         "kind": "heat", "values": _rounded(values), "rows": [shortened(row) for row in rows],
         "columns": [shortened(column) for column in columns], "hover": [list(row) for row in hover], "signed": signed,
         "top": float(np.abs(values).max(initial=0.0)) or 1.0, "digits": None if many else digits,
         "titles": [row_title, column_title], "height": 18 if small else 27,
-        "width": (18 if many else 40) * len(columns) + 140,
+        "width": (14 if small else 18 if many else 40) * len(columns) + (110 if small else 140),
     }  # fmt: skip
 
 
@@ -76,8 +77,12 @@ def means_map(
     names: Sequence[str],
     deviations: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    """Distances (K, D) of means from the overall mean, in standard deviations: the 60 columns at most that differ most."""
-    chosen = np.sort(np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS])
+    """Distances (K, D) of means from the overall mean, in standard deviations: the 60 columns at most that differ most.
+
+    Of more columns than are seen at a glance those that differ most come first.
+    """
+    chosen = np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS]
+    chosen = np.sort(chosen) if len(chosen) <= _GLANCE else chosen
     rows = [f"{what} {k}" for k in range(len(means))]
     spread = np.zeros_like(means) if deviations is None else deviations
     more = "" if deviations is None else ", standard deviation {:.4g}"
@@ -93,7 +98,7 @@ def means_map(
 
 
 def links(
-    left: Sequence[tuple[str, str, int]],
+    left: Sequence[tuple[str, str, int] | tuple[str, str, int, str]],
     right: Sequence[tuple[str, str]],
     edges: Sequence[tuple[int, int, float]],
     heights: tuple[np.ndarray, np.ndarray],
@@ -104,8 +109,8 @@ def links(
 
     Parameters
     ----------
-    left : sequence of (str, str, int)
-        Labels of the circles, what is said of them, and their colours as numbers of the palette.
+    left : sequence of (str, str, int) or (str, str, int, str)
+        Labels of the circles, what is said of them, their colours as numbers of the palette, and names to stand above them.
     right : sequence of (str, str)
         Labels of the dots, and what is said of them.
     edges : sequence of (int, int, float)
@@ -133,15 +138,20 @@ def lines(
     y_title: str = "",
     from_zero: bool = False,
     whole: bool = False,
+    aside: int = 0,
 ) -> dict[str, Any]:
-    """Curves below one another over a common axis; those numbered in ``steps`` move in steps, ``whole`` x are numbers."""
+    """Curves below one another over a common axis; those numbered in ``steps`` move in steps, ``whole`` x are numbers.
+
+    With ``aside`` they also stand beside one another, each at least so many pixels wide.
+    """
     panels = []
     for i, (name, x, y) in enumerate(series):
         line = _line(name, x, y, _INK if i in steps else 0, width=1.3) | {"steps": i in steps}
         y_axis = {"title": y_title, "zero": from_zero, "whole": i in steps}
         heading = "" if len(series) == 1 else shortened(name, 40)
         panels.append(_panel([line], x={"title": title, "whole": whole}, y=y_axis, title=heading))
-    return _plot(panels, height=190 if len(series) == 1 else 72, shared=True)
+    beside_others = {"columns": aside} if aside else {}
+    return _plot(panels, height=190 if len(series) == 1 else 72, shared=True, **beside_others)
 
 
 def overlaid(series: Series, *, title: str, y_title: str = "", exact: bool = False) -> dict[str, Any]:
@@ -288,6 +298,44 @@ def bars(
     return _plot([panel], height=height, legend=len(series) > 1)
 
 
+def named_bars(
+    names: Sequence[str],
+    values: Sequence[float] | np.ndarray,
+    *,
+    title: str,
+    hover: Sequence[str] = (),
+    colours: Sequence[int | str] | int = 0,
+    percent: bool = True,
+) -> dict[str, Any]:
+    """A bar for every name, the first on top."""
+    bar = {"mark": "bars", "sideways": True, "x": list(range(len(names))), "y": _rounded(values), "width": 0.62}
+    bar |= {"colour": colours} | ({"hover": list(hover)} if hover else {})
+    y_axis = {"names": [shortened(name, _LONG_NAME) for name in names]}
+    return _plot([_panel([bar], x={"title": title, "zero": True, "percent": percent}, y=y_axis)], 24 * len(names) + 8)
+
+
+def strips(
+    sequences: Sequence[tuple[str, np.ndarray]], kinds: Sequence[str], *, title: str, most: int
+) -> dict[str, Any]:
+    """A strip for every sequence of kinds (numbers from 0), in stretches of their colours; at most ``most`` steps of each."""
+    marks: list[dict[str, Any]] = [
+        {"mark": "spans", "name": kind, "colour": k % len(PALETTE), "x": [], "to": [], "y": [], "hover": []}
+        for k, kind in enumerate(kinds)
+    ]
+    for row, (name, found) in enumerate(sequences):
+        shown = np.asarray(found[:most])
+        edges = [0, *(np.flatnonzero(np.diff(shown)) + 1).tolist(), len(shown)]
+        for start, stop in pairwise(edges):
+            mark = marks[int(shown[start])]
+            for key, value in (("x", start), ("to", stop), ("y", row)):
+                mark[key].append(value)
+            steps = f"step {stop}" if stop - start == 1 else f"steps {start + 1:,} to {stop:,}"
+            mark["hover"].append(f"{shortened(mark['name'], 60)}\n{name}, {steps}")
+    y_axis = {"names": [shortened(name) for name, _ in sequences]}
+    panel = _panel([mark for mark in marks if mark["x"]], x={"title": title, "whole": True}, y=y_axis)
+    return _plot([panel], 30 * len(sequences) + 12, legend=True)
+
+
 def spectrum(
     values: np.ndarray, n_used: int, noise: Sequence[float], title: str, *, exact: bool = False
 ) -> dict[str, Any]:
@@ -354,7 +402,7 @@ def _plot(panels: list[dict[str, Any]], height: int, **options: Any) -> dict[str
         "kind": "plot",
         "panels": panels,
         "height": height,
-        "width": _NARROW if "columns" in options else 280,
+        "width": options.get("columns", 280),
         **options,
     }
 
@@ -403,15 +451,6 @@ def places_on_a_plane(centres: np.ndarray, weights: np.ndarray) -> np.ndarray:
     for axis, direction in enumerate(directions):
         plane[:, axis] = direction * (np.sign(direction[np.argmax(np.abs(direction))]) or 1.0)  # a sign free of chance
     return plane
-
-
-def outline(values: np.ndarray, height: float) -> str:
-    """The path of a line over all values in their order, from zero at the bottom, in a frame of width 240."""
-    steps = np.linspace(0, len(values), min(len(values), 240) + 1).astype(int)
-    tops = np.maximum.reduceat(values, steps[:-1])
-    low, high = min(float(tops.min()), 0.0), max(float(tops.max()), 1e-300)
-    x, y = 240 * (np.arange(len(tops)) + 0.5) / len(tops), height * (1 - 0.94 * (tops - low) / (high - low))
-    return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
 
 
 def thinned(values: np.ndarray, most: int = _MOST_POINTS) -> tuple[np.ndarray, np.ndarray]:

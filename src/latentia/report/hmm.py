@@ -10,11 +10,21 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..sequences import TwoStateHMM
-from ..summaries import Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from ._missing import without_data
-from .figures import heat_map, lines, means_map
+from .figures import heat_map, lines, means_map, shortened, strips
 from .page import written
-from .parts import column_names, component_marks, count, evidence_of, grades_say, mean_error, short_number
+from .parts import (
+    column_names,
+    component_marks,
+    count,
+    evidence_of,
+    grades_say,
+    largest,
+    listing,
+    mean_error,
+    short_number,
+)
 
 _LISTED, _BARS, _IN_FILE, _LEAST = (
     10,
@@ -22,7 +32,7 @@ _LISTED, _BARS, _IN_FILE, _LEAST = (
     20,
     5e-4,
 )  # symbols of a state, and the probability of one that is worth a bar
-_SEQUENCES, _STEPS, _CURVE_STEPS, _CURVES, _MEANS = 8, 60, 500, 5, 8
+_SEQUENCES, _STEPS, _CURVE_STEPS, _CURVES, _MEANS = 8, 300, 500, 5, 8
 
 
 def mean_stays(transmat: np.ndarray) -> np.ndarray:
@@ -105,9 +115,14 @@ def summarize_hmm(
         "state's probability expected on the wrong symbols."
         if symbols else "Expected error of a state's means: {} standard deviations on average."
     )  # fmt: skip
+    (moves, *listed), called = _transitions(model), _called(model, words, features)
+    picture = moves if rows is None else _strip(rows, lengths, called)
     return Summary(
-        title, says, ("state", "states", "steps"), evidence, (states, *_transitions(model), *parts, *seen[:1]), size=size,
-        source=source, error=mean_error(evidence, error), reading=(("Path", _PATH),), comparison=comparison,
+        title, says, ("state", "states", "steps"), evidence,
+        (states, *([moves] if picture is not moves else []), *listed, *parts, *seen[:1]),
+        Answer(f"Which hidden states do the {'sequences' if rows is None or len(lengths) > 1 else 'steps'} pass through?",
+               _words(model, called), picture),
+        size=size, source=source, error=mean_error(evidence, error), reading=(("Path", _PATH),), comparison=comparison,
         missing=without_data("sequences and their paths", "X, lengths") if rows is None else "",
         note="" if (not isinstance(model, TwoStateHMM) or model.detected_) else _NOT_DETECTED,
     )  # fmt: skip
@@ -202,13 +217,54 @@ def _transitions(model: Any) -> tuple[Figure, Table]:
     return figure, Table("transitions", (state, *moves, stay), file="transitions.csv")
 
 
+def _called(model: Any, words: Sequence[Column], features: list[str]) -> list[str]:
+    """What shows a state: the symbols that set it apart, or else the most probable ones; or its columns."""
+    if model.of_symbols:
+        return [
+            " ".join((apart or probable)[:3]) for probable, apart in zip(words[1].values, words[2].values, strict=True)
+        ]
+    distances = (model.means_ - model.weights_ @ model.means_) / (np.sqrt(model.weights_ @ model.variances_) + 1e-300)
+    first = [largest(np.abs(own), 2) for own in distances]
+    return [
+        listing(f"{'high' if own[d] > 0 else 'low'} {features[d]}" for d in few)
+        for own, few in zip(distances, first, strict=True)
+    ]
+
+
+def _words(model: Any, called: Sequence[str]) -> str:
+    stays = [
+        f"{_stay(stay)} at a time" if stay < 1e5 else "which is never left" for stay in mean_stays(model.transmat_)
+    ]
+    each = zip(called, model.weights_, stays, strict=True)
+    states = [f"state {k} ({shows}), {share:.0%} of the steps, {stay}" for k, (shows, share, stay) in enumerate(each)]
+    return f"{count(len(states), 'state')}: {listing(states, comma='; ')}."
+
+
+def _strip(rows: Table, lengths: Any, called: Sequence[str]) -> Figure:
+    """The paths of the first sequences."""
+    paths = [(stop - length, stop) for stop, length in zip(np.cumsum(lengths)[:_SEQUENCES], lengths, strict=False)]
+    found = [(str(rows["sequence"].values[a]), np.asarray(rows["state"].values[a:b])) for a, b in paths if b > a]
+    kinds = [shortened(f"state {k}: {shows}", 40) for k, shows in enumerate(called)]
+    whole = len(lengths) <= _SEQUENCES and max(lengths) <= _STEPS
+    which = (
+        ""
+        if whole
+        else f" The first {_STEPS} steps"
+        + (f" of the first {_SEQUENCES} sequences." if len(lengths) > _SEQUENCES else ".")
+    )
+    return Figure(
+        "paths", strips(found, kinds, title="step", most=_STEPS), "The states over time",
+        "Strips of the states over the steps; paths.csv holds the path", f"The most probable path of states.{which}",
+    )  # fmt: skip
+
+
 # --- of symbols -----------------------------------------------------------------------------------------------------
 
 
 def _of_symbols(
     model: Any, first: tuple[Column, ...], steps: Any, rows: Table | None = None, lengths: Any = ()
 ) -> tuple[Any, ...]:
-    """Columns of words, the file of the most probable symbols, and bars and sequences."""
+    """Columns of words, the file of the most probable symbols, and bars."""
     found, lifts, names = model.emissionprob_, emission_lifts(model, steps), [str(one) for one in model.symbols_]
     ranked = np.argsort(-found, axis=1, kind="stable")
     raised = np.argsort(-found * np.log(np.maximum(lifts, 1e-12)), axis=1, kind="stable")[:, :_LISTED]
@@ -234,16 +290,7 @@ def _of_symbols(
         (mark, [(names[s], p[s], lift[s]) for s in own])
         for mark, own, p, lift in zip(marks, probable, found, lifts, strict=True)
     ]
-    return words, states, Section("symbols.html", {"panels": panels, "examples": rows and _examples(rows, lengths)})
-
-
-def _examples(rows: Table, lengths: Any) -> list[tuple[str, list[Any], bool]]:
-    """The beginnings of the first sequences, each symbol with its state."""
-    found: list[tuple[str, list[Any], bool]] = []
-    for stop, length in zip(np.cumsum(lengths)[:_SEQUENCES], lengths, strict=False):
-        names, *steps = (rows[name].values[stop - length : stop][:_STEPS] for name in ("sequence", "symbol", "state"))
-        found.append((names[0], [*zip(*steps, strict=True)], length > _STEPS))
-    return found
+    return words, states, Section("symbols.html", {"panels": panels})
 
 
 _LIFT = (

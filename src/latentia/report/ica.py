@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..summaries import Column, Figure, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Summary, Table, block, graded
 from ._missing import without_data
 from .figures import heat_map, lines, shortened, thinned
 from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error, short_number
 
 _STRONGEST, _MAP_COLUMNS, _CURVES, _SIGNALS = 5, 60, 40, 12
 SIGNED = functools.partial(short_number, sign=True)
@@ -73,6 +73,9 @@ def summarize_ica(
         file="mixing.csv",
     )
     curves = () if values is None or sources is None else _curves(values, sources, names)
+    mixed = _map(model, values, names)
+    picture, *figures = (curves[0], mixed, curves[1]) if curves else (mixed,)
+    heard = [f"source {k} mostly in {names[d]}" for k, d in enumerate(np.abs(model.mixing_).argmax(axis=0))]
     return Summary(
         title,
         f"{count(size, 'source')}{in_rows} of {count(width, 'column')}.",
@@ -80,11 +83,14 @@ def summarize_ica(
         evidence,
         (
             _table(model, sources, names, evidence),
-            *curves[:1],
-            _map(model, values, names),
-            *curves[1:],
+            *figures,
             mixing,
             *(() if sources is None else (rows_of(sources, row_labels),)),
+        ),
+        answer=Answer(
+            f"Which independent signals are mixed in these {count(width, 'column')}?",
+            f"{count(size, 'source')}: {listing(heard)}.",
+            picture,
         ),
         size=size,
         source=source,

@@ -15,16 +15,16 @@ from scipy.spatial.distance import squareform
 from .._validation import number_table
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ..summaries import Column, Figure, Section, Summary, Table, graded
-from .figures import heat_map, shortened
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
+from .figures import beside, heat_map, named_bars, shortened
 from .page import written
-from .parts import count, evidence_of, evidence_parts, grades_say, largest
+from .parts import count, evidence_of, evidence_parts, grades_say, largest, listing
 
 __all__ = ["Names", "summarize_labels", "write_labels_report"]
 
 _TABLE_WORDS, _TABLE_LABELS, _SCREEN_LABELS, _MAP_LABELS = 8, 5, 8, 40
 _FILE_WORDS, _FILE_LABELS = 50, 20
-_EXAMPLES, _EXAMPLE_WORDS, _EXAMPLE_LABELS = 10, 5, 12
+_EXAMPLES, _EXAMPLE_WORDS, _EXAMPLE_LABELS, _BARS = 10, 5, 12, 12
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ def summarize_labels(
             *_label_space(model, labels, next((one for one in counted if one is not None), None)),
             *(_topics(model, words, labels, not measures) if model.topics else ()),
         ),
+        answer=_answer(model, labels, measures),
         size=len(model.weights_) if model.topics else int(model.n_components),
         source=source,
         error=_sentence(model, [one.expected_error for one in evidence.components], measures),
@@ -161,6 +162,29 @@ def _metrics(measures: Sequence[Mapping[str, Any]], tested: str) -> Table:
         place="measures",
         label="measure",
     )  # fmt: skip
+
+
+def _answer(model: Any, labels: Names, measures: Sequence[Mapping[str, Any]]) -> Answer:
+    """How right the predictions are, where that was measured on test rows, and how frequent the labels are."""
+    frequent = largest(model.label_frequencies_, _BARS)
+    named = [f"{labels[label]} ({model.label_frequencies_[label]:.0%})" for label in frequent]
+    many = (
+        f"{count(len(model.label_frequencies_), 'label')}, {model.label_frequencies_.sum():.2g} a document on average"
+    )
+    words = f"{many}. The most frequent, with their shares of the documents: {listing(named)}."
+    measured = [one for one in measures if np.isfinite(one["value"]) and np.isfinite(one["plain"])]
+    if measured:
+        ours, plain = (np.array([one[name] for one in measured]) for name in ("value", "plain"))
+        data = beside(
+            [one["name"] for one in measured], {"this model": ours, "most frequent labels": plain}, None, title=""
+        )
+        told = "How good the predictions are", "On rows that were not learned from, the higher the better."
+        label = "Dots of how good the predictions are; metrics.csv holds the numbers"
+    else:
+        names, shares = [labels[label] for label in frequent], model.label_frequencies_[frequent]
+        data = named_bars(names, shares, title="share of the documents")
+        told, label = ("The labels", f"The {len(frequent)} most frequent labels."), "Bars of how frequent labels are"
+    return Answer("Which labels does a new document get?", words, Figure("labels", data, told[0], label, told[1]))
 
 
 def _known(value: float) -> str:

@@ -16,15 +16,15 @@ from scipy.spatial.distance import pdist
 from .._validation import column_names
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import LatentiaError
-from ..summaries import Column, Figure, Summary, Table, block
+from ..summaries import Answer, Column, Figure, Summary, Table, block
 from .figures import heat_map, shortened, spectrum, trend
 from .page import written
-from .parts import count, directions, evidence_of, grades_say, largest, short_number
+from .parts import count, directions, evidence_of, grades_say, largest, listing, short_number
 
 __all__ = ["communities_of", "community_evidence", "summarize_matrix", "telling_words", "write_matrix_report"]
 
 _ROWS, _PRINTED, _NEAREST, _FEW, _FEWER = 20, 8, 10, 8, 6
-_PICTURED, _GROUP, _MEMBERS, _DIRECTIONS, _MOST, _LEAST_SEEN = 40, 4, 12, 200, 40, 50
+_PICTURED, _GROUP, _MEMBERS, _DIRECTIONS, _MOST, _LEAST_SEEN = 16, 4, 12, 200, 40, 50
 
 Others = Callable[[int], list[tuple[str, float]]]
 """What is beside a word, by its number: names with a number each."""
@@ -80,16 +80,20 @@ def summarize_matrix(
     if communities:
         groups, evidence = communities_of(model, counts), community_evidence(model)
         evidence.forget_sizes([row["rank"] for row in comparison or ()])
+    drawn = _spectrum(model, thing)
+    picture = next((one for one in (*groups, *words.similar()) if isinstance(one, Figure)), drawn)
+    groups = [one for one in groups if one is not picture]
     return Summary(
         title, f"{count(round(pairs), noun)} of {count(size, thing)}, {pairs / size:.3g} a {thing}; rank {rank}.",
         ("community", "communities", "edges") if communities else ("pair probability", "pair probabilities", "pairs"),
         evidence,
         (
             *groups, *(() if model.symmetric else words.following()), *words.nearest(thing),
-            *(() if communities else words.similar()), _spectrum(model, thing),
+            *(() if picture is drawn else (drawn,)),
             _directions(model, "spectrum" if communities else "components"),
             *((_held_out(comparison, rank, thing),) if comparison and len(comparison) > 1 else ()), words.table(),
         ),
+        Answer(_asked(model, communities), _words(words, groups), picture),
         size=rank, source=source, comparison=comparison, reading=_reading(thing, rank, evidence),
         error="" if communities or error is None else _ERROR.format(error, min(error / 2, 1)),
         numbered="Communities are numbered from 0, as in the tables. " if communities else "",
@@ -97,6 +101,29 @@ def summarize_matrix(
 
 
 write_matrix_report = written(summarize_matrix)
+
+
+def _asked(model: Any, communities: bool) -> str:
+    if communities:
+        return "Which groups do the nodes form?"
+    return "Which words keep the same company?" if model.symmetric else "Which words follow which, and which are alike?"
+
+
+def _words(words: _Words, groups: Sequence[Table | Figure]) -> str:
+    """Some words with those that are nearest, or the communities with their best connected nodes."""
+    if groups and isinstance(groups[0], Table):
+        members = groups[0]["best connected"].values
+        named = [
+            f"community {k} around {listing([name for name, _ in own[:3]])}" for k, own in enumerate(members) if own
+        ]
+        return f"{len(members)} communit{'y' if len(members) == 1 else 'ies'}: {listing(named, comma='; ')}."
+    first = [
+        i for i in dict.fromkeys([*words.asked, *telling_words(words.model, 3)]) if words.model.embedding_[i].any()
+    ][:3]
+    kind = "" if column_names(words.model) is not None else "word "
+    told = [f"{kind}{words.names[i]} to {listing([name for name, _ in words.near(i)[:3]])}" for i in first]
+    unknown = "As far as these pairs show, none: of words no more than their frequencies is known."
+    return f"Nearest are {listing(told, comma='; ')}." if told else unknown
 
 
 def _names(model: Any) -> list[str]:

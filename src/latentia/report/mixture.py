@@ -10,12 +10,12 @@ from scipy import sparse
 
 from ..effects import Effects
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
-from ..summaries import Column, Figure, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Summary, Table, block, graded
 from ._effects import effects_lines, effects_parts
 from ._missing import without_data
 from .figures import means_map, places_on_a_plane, points
 from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error, short_number
 
 _TELLING, _NAMED, _MAP_COLUMNS, _SAMPLE = 6, 2, 60, 2000
 
@@ -93,12 +93,16 @@ def summarize_mixture(
         evidence,
         (
             _table(model, means, distances, most_probable, names, bool(scaling), unit, evidence, criteria),
-            _means(model.weights_, means, distances, names),
             *plane,
             *(() if probabilities is None else (rows_of(probabilities, row_labels),)),
             *(() if round_ or model.kinds is None else (_columns(model),)),
             *(() if scaling is None else (scaling_of(names, scaling),)),
             *(() if effects is None else effects_parts(*effects, titles)),
+        ),
+        answer=Answer(
+            "Which groups do the rows fall into?",
+            _words(model.weights_, distances, names),
+            _means(model.weights_, means, distances, names),
         ),
         size=size,
         source=source,
@@ -158,6 +162,15 @@ def scaling_of(names: list[str], scaling: Mapping[str, np.ndarray]) -> Table:
         (Column("column", names), Column("subtracted", values[0], str), Column("divided by", values[1], str)),
         file="scaling.csv",
     )
+
+
+def _words(weights: np.ndarray, distances: np.ndarray, names: list[str]) -> str:
+    apart = [
+        listing(f"{'high' if own[d] > 0 else 'low'} {names[d]}" for d in largest(np.abs(own), _NAMED))
+        for own in distances
+    ]
+    groups = [f"{share:.0%} of the rows ({text})" for share, text in zip(weights, apart, strict=True)]
+    return f"{count(len(groups), 'group')}: {listing(groups)}."
 
 
 def _table(

@@ -11,15 +11,16 @@ from scipy import sparse
 
 from ..deep.agreement import agreements, encoded
 from ..deep.edges import members, switched, unit_names
-from ..summaries import Column, Figure, Section, Summary, Table, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
 from ._missing import without_data
-from .figures import bars
-from .noisy_or import frequencies, percent
+from .figures import PALETTE, bars, links, shortened
+from .noisy_or import frequencies, heights_of, percent
 from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, mean_error
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error
 
 _SAMPLE = 20_000  # rows of which pages show what encoder and decoder say
 _LISTED, _MEMBERS, _PRINTED = 300, 24, 8
+_DRAWN, _OF_EACH = 6, 4  # units in the picture, and columns of each
 _BINS, _TENTHS = 24, 20
 _WIDTH, _BOX, _BETWEEN, _NARROWEST = 760.0, 46.0, 62.0, 0.42
 
@@ -72,6 +73,10 @@ def summarize_network(
             _edges(units),
             *(() if Y is None else (_columns(model, Y, names),)),
         ),
+        answer=Answer(
+            f"Which hidden units {'move' if _real(model) else 'switch on'} these columns together?",
+            *_words_and_picture(model, units, names),
+        ),
         size=len(sizes), source=source, comparison=comparison, styles=("tables.css", "network.css"),
         error=mean_error(
             evidence,
@@ -85,6 +90,36 @@ def summarize_network(
 
 
 write_network_report = written(summarize_network)
+
+
+def _words_and_picture(model: Any, units: Table, names: Sequence[str]) -> tuple[str, Figure | None]:
+    """The units that are on most often, each with the columns that hardly any other switches on."""
+    layer, on_in = np.asarray(model.layers_[0].toarray() > 0), np.asarray(model.densities_[0])
+    first = [int(u) for u in largest(on_in, _DRAWN) if layer[u].any()]
+    if not first:
+        return "None: no columns are on together as those of a unit are.", None
+    rare, verb = layer.sum(axis=0), "raises" if _real(model) else "switches on"
+    members = [np.flatnonzero(layer[u]).tolist() for u in first]
+    own = [sorted(some, key=lambda d: (int(rare[d]), d))[:_OF_EACH] for some in members]
+    told = zip(first[:2], members, strict=False)
+    listed = [f"unit {u} {verb} {listing([names[d] for d in some], 3)}" for u, some in told]
+    columns = list(dict.fromkeys(d for some in own for d in some))
+    shown = layer[first][:, columns]
+    order = np.argsort(shown.argmax(axis=0), kind="stable")
+    columns, shown = [columns[i] for i in order], shown[:, order]
+    left = [
+        (str(u), f"unit {u}, on in {percent(on_in[u])} of the rows\n{verb} {count(int(layer[u].sum()), 'column')}",
+         i % len(PALETTE), f"{percent(on_in[u])} of the rows, {count(int(layer[u].sum()), 'column')}")
+        for i, u in enumerate(first)
+    ]  # fmt: skip
+    right = [(shortened(names[d]), f"{names[d]}\nof {count(int(rare[d]), 'unit')}") for d in columns]
+    edges = [(i, j, 0.4) for i, j in np.argwhere(shown)]
+    data = links(left, right, edges, (heights_of(shown.astype(float)), np.arange(len(columns)) + 0.5))
+    caption = f"The units that are on most often, each with {_OF_EACH} of its columns; the table below has all."
+    label = "Lines from units to columns; edges.csv holds all"
+    mean = layer.sum(axis=1).mean()
+    words = f"{count(len(units), 'unit')}, each over {mean:.3g} columns on average. For instance {'; '.join(listed)}."
+    return words, Figure("groups", data, "Units and their columns", label, caption, shape="square")
 
 
 def _reading(model: Any) -> tuple[tuple[str, str], ...]:

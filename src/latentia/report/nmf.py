@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..summaries import Column, Figure, Section, Summary, Table, block, graded, histogram
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded, histogram
 from ._any import summarize_any
 from ._missing import without_data
 from .dictionary import row_errors
-from .figures import PALETTE, lines, outline, overlaid, picture, thinned
+from .figures import PALETTE, heat_map, lines, overlaid, picture, shortened, thinned
 from .page import written
-from .parts import component_marks, count, evidence_of, grades_say, largest, mean_error, short_number
+from .parts import component_marks, count, evidence_of, grades_say, largest, listing, mean_error, short_number
 
 METHODS = {
     "spa": "successive projections",
@@ -35,10 +35,9 @@ MIXINGS = {
     "cone": "rows may have any scale, and shares are those of their sums",
 }
 _UNITS = {"simplex": "the mean length of the components as 1", "cone": "components of length 1"}
-_TILES, _PANELS, _MAPS, _OVERLAID, _LISTED = 200, 24, 40, 12, 300
+_TILES, _PANELS, _MAPS, _OVERLAID, _LISTED = 60, 24, 40, 12, 300
 _STRONGEST, _PRINTED, _BARS = 6, 5, 8
-_FEW_COLUMNS = 12  # columns from which a component is drawn as a line
-_HEIGHT = 60.0
+_FEW_COLUMNS, _MOST_COLUMNS = 12, 40  # from so many columns on components are curves; of a heat map
 _STOPS = np.array([[255, 255, 255], [107, 169, 209], [0, 80, 125]]) / 255
 _RED = np.array([163, 59, 0]) / 255
 _WORST = 0.99  # quantile of the rows' errors that is drawn in full colour
@@ -130,7 +129,7 @@ def summarize_nmf(
         shares = contributions(model, weights)
         seen = replace(seen, shares=shares, errors=np.sqrt(row_errors(model, X, weights)))
         files = [_anchors(model, shares, called, row_labels), rows_of(weights, row_labels)]
-    width, one = count(len(names), "column"), seen.one
+    (width, one), (picture, *others) = (count(len(names), "column"), seen.one), _pictures(seen)
     what = {
         "pixel": f"an image of {_pixels(image)} in {count(len(names), 'band')}",
         "row": f"{count(n, 'row')} of {width}",
@@ -141,7 +140,8 @@ def summarize_nmf(
         count(len(called), "component") + (f" in {said}; each {one} is a mixture of them." if n else f" of {width}."),
         ("component", "components", f"{one}s"),
         evidence,
-        (*_spectra(seen), _section(seen), *_rounds(seen), _table(seen), *files),
+        (*others, _section(seen), *_rounds(seen), _table(seen), *files),
+        Answer(f"Which pure {one}s are all other {one}s mixtures of?", _words(seen), picture),
         size=len(called),
         source=source,
         error=mean_error(
@@ -156,6 +156,13 @@ def summarize_nmf(
 
 
 write_nmf_report = written(summarize_nmf)
+
+
+def _words(seen: _Seen) -> str:
+    named = [f"component {k} ({share:.0%} of the data) from {own}" for k, (share, own) in enumerate(
+        zip(seen.mean_shares, seen.called, strict=True)
+    )]  # fmt: skip
+    return f"{count(len(named), f'pure {seen.one}')}: {listing(named)}."
 
 
 def summarize_counts(
@@ -308,27 +315,60 @@ def rows_of(weights: np.ndarray, row_labels: Sequence[Column] = ()) -> Table:
 # --- pictures and figures -------------------------------------------------------------------------------------------
 
 
-def _section(seen: _Seen) -> Section:
-    """Components as maps and pictures or with their largest entries, and how well rows are described."""
-    model, shares, errors, size = seen.model, seen.shares, seen.errors, len(seen.called)
-    marks = component_marks(evidence_of(model), size)
-    parts: list[dict[str, Any]] = [
+def _pictures(seen: _Seen) -> tuple[Figure | Section, ...]:
+    """The answer as a picture, and others: maps, pictures, spectra, or else a heat map of the largest entries."""
+    model, spectra = seen.model, _spectra(seen)
+    parts = [
         {"number": k, "share": share, "from": name, "error": error, "grade": mark}
-        for k, (share, name, (error, mark)) in enumerate(zip(seen.mean_shares, seen.called, marks, strict=True))
+        for k, (share, name, (error, mark)) in enumerate(
+            zip(seen.mean_shares, seen.called, component_marks(evidence_of(model), len(seen.called)), strict=True)
+        )
     ]
-    values = {"seen": seen, "method": METHODS.get(model.method_, model.method_), "mixing": MIXINGS[model.mixing_kind_]}
-    values |= {"norm": float(model.reconstruction_err_), "relative": float(model.relative_error_), "size": size}
-    values |= {"rounds": np.size(model.refinement_) if model.refine else 0, "maps": [], "tiles": [], "panels": []}
+    values: dict[str, Any] = {"seen": seen, "size": len(parts), "maps": [], "tiles": []}
+    if seen.image is not None and seen.shares is not None and seen.errors is not None:
+        maps = _maps(model, seen.shares, seen.errors, seen.image, parts) | {"worst": np.quantile(seen.errors, 0.95)}
+        return Section("nmf_pictures.html", values | maps), *spectra
     if seen.picture_shape is not None:
         tiles = [picture(picture_of_component(W, seen.picture_shape)) for W in model.components_[:_TILES]]
-        values["tiles"] = [one | {"picture": tile} for one, tile in zip(parts, tiles, strict=False)]
-    else:
-        panels = [_panel(W, seen.names) for W in model.components_[:_PANELS]]
-        values["panels"] = [one | panel for one, panel in zip(parts, panels, strict=False)]
+        tiled = [one | {"picture": tile} for one, tile in zip(parts, tiles, strict=False)]
+        return (Section("nmf_pictures.html", values | {"tiles": tiled}),)
+    return spectra or (_map(seen),)
+
+
+def _map(seen: _Seen) -> Figure:
+    W = seen.model.components_[:_PANELS]
+    chosen = np.sort(largest(W.max(axis=0), _MOST_COLUMNS))
+    rows, names = [f"component {k}" for k in range(len(W))], [seen.names[d] for d in chosen]
+    hover = [[f"{row}, {shortened(name)}\n{x:.4g}" for name, x in zip(names, own, strict=True)]
+             for row, own in zip(rows, W[:, chosen], strict=True)]  # fmt: skip
+    cut = f" The {_MOST_COLUMNS} columns with the largest." if len(seen.names) > _MOST_COLUMNS else ""
+    label = "Heat map of the components; components.csv holds the numbers"
+    caption = f"The entries of each component: the stronger its colour, the larger.{cut} {seen.origin}"
+    return Figure("map", heat_map(W[:, chosen], rows, names, hover=hover), "The components", label, caption)
+
+
+def _section(seen: _Seen) -> Section:
+    """Components with their largest entries, and how well rows are described."""
+    model, shares, errors = seen.model, seen.shares, seen.errors
+    marks = component_marks(evidence_of(model), len(seen.called))
+    several = seen.axis is None and seen.picture_shape is None and len(seen.names) >= _FEW_COLUMNS
+    panels = [
+        {
+            "number": k,
+            "share": seen.mean_shares[k],
+            "from": seen.called[k],
+            "error": error,
+            "grade": mark,
+            "bars": _bars(W, seen.names),
+        }
+        for k, (W, (error, mark)) in enumerate(zip(model.components_[:_PANELS], marks, strict=False))
+        if several
+    ]
+    values = {"seen": seen, "method": METHODS.get(model.method_, model.method_), "mixing": MIXINGS[model.mixing_kind_]}
+    values |= {"norm": float(model.reconstruction_err_), "relative": float(model.relative_error_), "panels": panels}
+    values |= {"rounds": np.size(model.refinement_) if model.refine else 0, "size": len(seen.called)}
     if shares is None or errors is None:
         return Section("nmf.html", values | {"tables": ()})
-    if seen.image is not None:
-        values |= _maps(model, shares, errors, seen.image, parts)
     purest, what = shares.max(axis=1), f"{seen.one}s"
     tables = (
         histogram("left over", what, errors, (1, 2, 5, 10, 20, 50)),
@@ -338,13 +378,12 @@ def _section(seen: _Seen) -> Section:
     return Section("nmf.html", values | {"tables": tables, "pure": int((purest >= 0.99).sum())}, tables)
 
 
-def _panel(component: np.ndarray, names: list[str]) -> dict[str, Any]:
-    """Its largest entries, with lengths in percent, and the line of all; zero is at its bottom."""
+def _bars(component: np.ndarray, names: list[str]) -> list[tuple[str, float, float]]:
+    """Its largest entries, with lengths in percent."""
     top = max(float(np.abs(component).max()), _TINY)
-    bars = [
+    return [
         (names[d], float(component[d]), 100 * max(float(component[d]), 0.0) / top) for d in largest(component, _BARS)
     ]
-    return {"bars": bars, "curve": outline(component, _HEIGHT) if len(component) >= _FEW_COLUMNS else ""}
 
 
 def _maps(

@@ -9,17 +9,17 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ..summaries import Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from ._missing import without_data
 from .figures import PALETTE, links, shortened, spectrum
 from .page import written
-from .parts import count, evidence_of, grades_say, largest, mean_error, short_number
+from .parts import count, evidence_of, grades_say, largest, listing, mean_error, short_number
 
-_STRONGEST, _PRINTED, _MOST_FINDINGS, _MOST_LISTED, _MOST_EDGES = 8, 6, 60, 300, 250
+_STRONGEST, _PRINTED, _MOST_FINDINGS, _MOST_LISTED, _MOST_EDGES = 8, 6, 24, 300, 250
 _FEWEST, _CAUSES_OF_ROW, _PROBABLE = 3, 8, 0.01  # causes that are shown of a row
-_ASKED = 5
+_ASKED, _LEAST_STRENGTH = 5, 0.05
 _SPEAKING, _LEAST_EVIDENCE, _MOST_EVIDENCE = 5, 0.1, np.log(1e6)
-_APART = 1.7  # least distance of two causes, that of two findings being 1
+_APART = 2.3  # least distance of two causes, that of two findings being 1
 
 
 def frequencies(X: Any) -> np.ndarray:
@@ -112,12 +112,13 @@ def summarize_noisy_or(
         "their size."
     )
     parts: tuple[Table | Figure | Section, ...] = (
-        _table(model, evidence, names, threshold), network, *_explained(model, X, names, rows, called, diagnoses, printed),
+        _table(model, evidence, names, threshold), *_explained(model, X, names, rows, called, diagnoses, printed),
         _questions(model, names), _findings(model, frequency, names, threshold), _spectrum(model),
         _edges(model, names, threshold),
     )  # fmt: skip
     return Summary(
-        title, f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", ("cause", "causes", "rows"), evidence, parts, size=m,
+        title, f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", ("cause", "causes", "rows"), evidence, parts,
+        Answer("Which hidden causes make these findings appear together?", _words(model, names, threshold), network), size=m,
         source=source, error=mean_error(evidence, error), comparison=comparison, reading=_READING,
         missing=without_data("rows (how often findings are present is what the model expects)") if X is None else "",
         styles=("tables.css", "explained.css"),
@@ -184,7 +185,9 @@ def _findings(model: Any, frequency: np.ndarray, names: list[str], threshold: fl
     """All of them, on the page the most frequent."""
     n, told = len(names), []
     for own, share in zip(model.strengths_.T, frequency, strict=True):
-        causes: list[Any] = [(f"cause {k}", float(own[k])) for k in strongest_findings(own, threshold)]
+        causes: list[Any] = [
+            (cause_name(model, k, names, threshold), float(own[k])) for k in strongest_findings(own, threshold)
+        ]
         told.append(causes or ([] if 0 < share < 1 else ["none: it is the same in all rows and was left out"]))
     leak = (
         "How often a finding is present where none of these causes is at work: chance, errors of recording, and causes that "
@@ -202,6 +205,21 @@ def _findings(model: Any, frequency: np.ndarray, names: list[str], threshold: fl
         order=largest(frequency, _MOST_LISTED), hint=f"{cut}How often each is present, how often it would be where no cause is "
         "at work, and the causes that make it appear.",
     )  # fmt: skip
+
+
+def cause_name(model: Any, cause: int, names: Sequence[str], threshold: float) -> str:
+    """The name of a cause, or else its strongest findings."""
+    found = strongest_findings(model.strengths_[cause], threshold, 2)
+    return str(model.given_names.get(cause) or ", ".join(names[i] for i in found) or f"cause {cause}")
+
+
+def _words(model: Any, names: Sequence[str], threshold: float) -> str:
+    shares = zip(range(len(model.priors_)), model.priors_, strict=True)
+    causes = [
+        f"{cause_name(model, k, names, threshold)} (at work in {percent(share)} of the rows)" for k, share in shares
+    ]
+    how = "" if model.given_names else ", called by their strongest findings"
+    return f"{count(len(causes), 'cause')}{how}: {listing(causes)}."
 
 
 def _questions(model: Any, names: list[str]) -> Table:
@@ -257,7 +275,8 @@ def _explained(
             f"{len(tables)} rows, {len(called)} row_names and {len(said)} diagnoses: there must be one of each a row."
         )
     told = list(zip([table[0] == 1 for table in tables], called, said, strict=True))
-    values = {"rows": [_explain(model, *one, names) for one in told], "percent": percent}
+    named = [cause_name(model, k, names, _LEAST_STRENGTH) for k in range(len(model.priors_))]
+    values = {"rows": [_explain(model, *one, names) for one in told], "percent": percent, "called": named}
     return (Section("explained.html", values, tuple(_of_row(*one, names, printed) for one in told)),) if told else ()
 
 
@@ -311,7 +330,15 @@ def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: flo
     edges = np.argwhere((shown >= threshold) & (shown > 0))
     edges = edges[largest(shown[tuple(edges.T)], _MOST_EDGES)]
     return links(
-        [(str(k), _hover_of_cause(model, k, names, threshold), k % len(PALETTE)) for k in range(len(shown))],
+        [
+            (
+                str(k),
+                _hover_of_cause(model, k, names, threshold),
+                k % len(PALETTE),
+                cause_name(model, k, names, threshold),
+            )
+            for k in range(len(shown))
+        ],
         [(shortened(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
         [(k, i, shown[k, i]) for k, i in edges],
         (heights_of(shown), np.arange(len(order)) + 0.5),
@@ -338,12 +365,17 @@ def heights_of(strengths: np.ndarray) -> np.ndarray:
 def _hover_of_cause(model: Any, cause: int, names: list[str], threshold: float) -> str:
     first = strongest_findings(model.strengths_[cause], threshold, 12)
     listed = [f"{shortened(names[i], 40)} {percent(model.strengths_[cause, i])}" for i in first]
-    return "\n".join([f"cause {cause}, on in {percent(model.priors_[cause])} of the rows", *listed])
+    return "\n".join(
+        [
+            f"cause {cause}: {cause_name(model, cause, names, threshold)}\non in {percent(model.priors_[cause])} of the rows",
+            *listed,
+        ]
+    )
 
 
 def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.ndarray, threshold: float) -> str:
     first = strongest_findings(model.strengths_[:, finding], threshold)
-    listed = [f"cause {k} {percent(model.strengths_[k, finding])}" for k in first]
+    listed = [f"{cause_name(model, k, names, threshold)} {percent(model.strengths_[k, finding])}" for k in first]
     heading = f"{shortened(names[finding], 40)}, in {percent(frequency[finding])} of the rows"
     return "\n".join([heading, *listed, f"without any cause {percent(model.leak_[finding])}"])
 

@@ -33,6 +33,7 @@ def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
         "nouns": Nouns(many, one, rows),
         "evidence": evidence_parts(summary.evidence),
         "parts": [_part(part) for part in summary.parts],
+        "picture": None if summary.answer.picture is None else _part(summary.answer.picture),
         "data": summary.figures | summary.data,
         "comparison": comparison_rows(summary.comparison, summary.size),
         "glossary": summary.glossary,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "grade_mark",
     "grades_say",
     "largest",
+    "listing",
     "mark_of",
     "mean_error",
     "short_number",
@@ -210,6 +211,13 @@ def largest(values: np.ndarray, count: int) -> np.ndarray:
     else:
         above = np.arange(len(values))
     return above[np.argsort(-values[above], kind="stable")][:count]
+
+
+def listing(names: Iterable[object], most: int = 4, comma: str = ", ") -> str:
+    """The first names as a phrase: "a, b and c", and how many more there are."""
+    every = [str(name) for name in names]
+    shown = every if len(every) <= most else [*every[: most - 1], f"{len(every) - most + 1:,} more"]
+    return " and ".join(one for one in (comma.join(shown[:-1]), *shown[-1:]) if one)
 
 
 def short_number(value: float, sign: bool = False) -> str:

@@ -19,21 +19,23 @@ from ..exceptions import LatentiaError
 from ..metrics import l1_distances
 from ..metrics.relevance import RELEVANCE, other_topics, relevance
 from ..passes import Blocks
-from ..summaries import Column, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from ..topics import AnchorTopics, EmbeddingTopics, SingleTopicModel
 from ..topics.prevalence import Prevalence
 from ..words import texts_of
 from ._effects import effects_lines, effects_parts
 from ._missing import without_data
 from ._prevalence import prevalence_figures, prevalence_lines, prevalence_tables
+from .figures import named_bars
 from .page import written
-from .parts import Mark, component_marks, count, evidence_of, grades_say, largest
+from .parts import Mark, component_marks, count, evidence_of, grades_say, largest, listing
 
-_FILE_WORDS, _TABLE_WORDS, _BAR_WORDS, _TITLE_WORDS = 50, 10, 20, 3
+_FILE_WORDS, _TABLE_WORDS, _BAR_WORDS, _BAR_TITLE, _TITLE_WORDS = 50, 10, 20, 5, 3
 _WEIGHTS = np.linspace(0, 1, 11)  # those of the slider
 _HELD, _MOST_HELD = 0.05, 20_000  # of a word's uses, from which on a search names a topic; and how many such places
+_SOUGHT, _IN = 10_000, 3  # words that are searched beyond those that are shown, and topics of each
 _GRADES = ("good", "care", "unknown", "bad")
-_DOCUMENTS, _SIMILAR, _EXCERPT = 5, 4, 260
+_DOCUMENTS, _SIMILAR, _EXCERPT, _SHOWN = 5, 4, 260, 15
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ def summarize_topics(
             *prevalence_figures(prevalence or (), titles),
             *(() if effects is None else effects_parts(*effects, titles)),
         ),
+        _answer(topics, titles),
         size=size,
         source=source,
         error=""
@@ -253,7 +256,7 @@ def _table(known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> T
     """The topics, the most frequent first."""
     order = np.argsort(-np.asarray(known[1].values), kind="stable")
     top = [[words[w] for w in ranked[k, :_TABLE_WORDS]] for k in order]
-    told = Column("words", top, _spaced, kind="text", term="Order of the words, λ", meaning=_ORDER)
+    told = Column("words", top, _spaced, kind="text", term="Order of the words", meaning=_ORDER)
     caption = f"{len(order)} topics, most frequent first"
     return Table("components", (*_picked(known, order), told), caption=caption, rest="topics.csv")
 
@@ -301,6 +304,27 @@ def _topics(
     ]  # fmt: skip
 
 
+def _answer(topics: Sequence[dict[str, Any]], titles: Sequence[str]) -> Answer:
+    """The largest topics, each called by its first words."""
+    order = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])[:_SHOWN]
+    shares, keys = [topics[k]["share"] for k in order], [topics[k]["grade"]["key"] for k in order]
+    hover = [f"Topic {k}, {topics[k]['share']:.1%}\n{', '.join(topics[k]['top'])}" for k in order]
+    called = [f"{k}: {', '.join(topics[k]['top'][:_BAR_TITLE])}" for k in order]
+    named = [f"{titles[k]} ({topics[k]['share']:.0%})" for k in order]
+    some = "" if len(topics) <= _SHOWN else f" The {_SHOWN} largest of {len(topics)}."
+    return Answer(
+        "What are these documents about?",
+        f"{count(len(topics), 'topic')}, called by their first words: {listing(named, comma='; ')}.",
+        Figure(
+            "shares",
+            named_bars(called, shares, hover=hover, colours=keys, title="share of the corpus"),
+            "The topics by their shares",
+            "Bars of the shares of topics; the table below holds the same topics",
+            f"Blue: supported by the data; yellow: with care; brown: not supported; grey: not measured.{some}",
+        ),
+    )
+
+
 def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What the script reads: topics by number, with words as places in ``vocabulary``, and what ranks them."""
     components = model.components_
@@ -325,7 +349,21 @@ def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]]) -> dic
         topic["words"] = {"at": at.tolist(), "p": p, "lift": up, "rank": ranks[k, listed[at]].tolist()}
     frequencies = _digits(model.word_frequencies_[listed])
     vocabulary = {"text": [words[w] for w in listed], "corpus": frequencies, "total": _digits(total)}
-    return {"size": _BAR_WORDS, "topics": told, "vocabulary": vocabulary}
+    rest = np.setdiff1d(np.arange(len(words)), listed)
+    rest = np.sort(rest[largest(model.word_frequencies_[rest], _SOUGHT)])
+    return {"size": _BAR_WORDS, "topics": told, "vocabulary": vocabulary, "rest": _rest(model, words, rest)}
+
+
+def _rest(model: Any, words: list[str], places: np.ndarray) -> dict[str, Any]:
+    """Words that are not among the first of any topic: their frequencies, and per mille of their uses by topic."""
+    uses = _shares(model)[:, None] * model.components_[:, places]
+    parts = np.round(1000 * uses / np.maximum(uses.sum(axis=0), 1e-300)).astype(int).T
+    best = np.argsort(-parts, axis=1, kind="stable")[:, :_IN]
+    held = [
+        [int(x) for k in own if row[k] >= 1000 * _HELD for x in (k, row[k])]
+        for own, row in zip(best, parts, strict=True)
+    ]
+    return {"text": [words[w] for w in places], "corpus": _digits(model.word_frequencies_[places]), "in": held}
 
 
 def _digits(values: np.ndarray) -> list[float]:
@@ -397,13 +435,15 @@ _ERROR_OF_EMBEDDINGS = (
 _OTHERS = "other documents of the same kind would give it other words"
 _ORDER = (
     "First come words that surely occur in the same documents as the topic's other ones, of those that are relevant to it. The "
-    "slider ranks by relevance alone: λ log p(word in the topic) + (1 \N{MINUS SIGN} λ) times the logarithm of how many times "
-    "as probable the word is there as in the other topics (after Sievert and Shirley 2014). At 1 the most frequent words of a "
-    "topic come first, though they may be frequent everywhere; at 0 those that hardly occur elsewhere, though they may be rare."
+    "slider ranks by relevance alone, with its weight λ: λ log p(word in the topic) + (1 \N{MINUS SIGN} λ) times the logarithm "
+    "of how many times as probable the word is there as in the other topics (after Sievert and Shirley 2014). At 1 the most "
+    "frequent words of a topic come first, though they may be frequent everywhere; at 0 those that hardly occur elsewhere, "
+    "though they may be rare."
 )
 _FINDING = (
     "Of all uses of the word in the corpus, how many come from each topic, as the model has it. Topics with less than 5% of "
-    "them are named only where the word stands among their first."
+    "them are named only where the word stands among their first; of words that are among the first of none, three topics at "
+    "most. Words are searched up to the 10,000 most frequent."
 )
 _FREQUENCIES = (
     "A word's probability within the topic, beside its frequency in the whole corpus. Words that are much more probable in the "

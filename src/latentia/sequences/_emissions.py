@@ -222,7 +222,7 @@ class Symbols:
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         limit = separation_limit(chain.emissions, "cityblock", _TRUSTED)
-        unit = "in l1: 0 is exact, 2 is all wrong"
+        unit = "0 is exact, 2 is all wrong"
         return error_checks(parts, limit, "mean |O_k - O'_k|_1", unit, "state", n_rows=n_steps, rows="steps")
 
 
@@ -347,7 +347,7 @@ class Vectors:
         assert chain.variances is not None
         several = len(chain.emissions) > 1
         limit = separation_limit(chain.emissions / deviations, "euclidean") if several else 1.0
-        unit = "in l2 and standard deviations of the features"
+        unit = "in standard deviations of the features"
         shares = chain.variances / deviations**2
         stuck = float(((shares <= _LEAST * (1 + 1e-9)) | (np.abs(shares - _FLOOR) <= 1e-9 * _FLOOR)).mean())
         return [

@@ -225,6 +225,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         "covariance_type": Choice("diag", "full", "tied"), "init": Anything(),
     }  # fmt: skip
     _compared = ("_kind", "_chain", "_deviations")
+    _nouns = ("state", "states", "steps")
     start_: str
     symbols_: Annotated[np.ndarray, of.optional(of.symbols("S"))]
     emissionprob_: Annotated[np.ndarray, of.optional(of.distributions("K S"))]

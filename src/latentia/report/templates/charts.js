@@ -86,7 +86,7 @@ const Charts = (() => {
       for (const mark of marks) {
         const along = mark.sideways ? { x: "y", y: "x" }[direction] : direction;
         const half = mark.mark === "bars" && along === "x" ? mark.width / 2 : 0;
-        for (const value of [mark[along]].flat()) if (value != null) values.push(value - half, value + half);
+        for (const value of [mark[along], along === "x" ? mark.to ?? [] : []].flat()) if (value != null) values.push(value - half, value + half);
         const spread = along === (mark.mark === "dots" ? "x" : "y") ? [mark.low ?? [], mark.high ?? []].flat() : [];
         values.push(...spread.filter((value) => value !== null));
       }
@@ -203,6 +203,15 @@ const Charts = (() => {
       });
     },
 
+    spans(mark, { X, Y }, group, targets) {
+      mark.x.forEach((from, i) => {
+        const [x0, x1, y0, y1] = [X(from), X(mark.to[i]), Y(mark.y[i] - 0.36), Y(mark.y[i] + 0.36)];
+        const box = { x: number(x0), width: number(Math.max(x1 - x0, 0.5)), y: number(y0), height: number(y1 - y0) };
+        group.append(svg("rect", { ...box, fill: colour(mark.colour) }));
+        targets.push({ x0, x1, y0, y1, says: mark.hover[i] });
+      });
+    },
+
     dots(mark, { X, Y }, group, targets) {
       mark.x.forEach((x, i) => {
         const [cx, cy, r, paint] = [X(x), Y(mark.y[i]), mark.sizes?.[i] ?? mark.size, colour(pick(mark.colour, i))];
@@ -256,7 +265,7 @@ const Charts = (() => {
             ? svg("path", { d: shape(mark.symbol, 5), fill: paint, transform: `translate(${x + 12} ${y - 4})` })
             : svg("rect", { x: x + 6, y: y - 10, width: 12, height: 12, rx: 2, fill: paint }),
       );
-      group.append(text(x + 27, y, mark.name));
+      group.append(text(x + 27, y, fitted(mark.name, width - 30)));
       x += wide;
     }
     return y + 14;
@@ -325,9 +334,11 @@ const Charts = (() => {
     group.append(zeroLine(panel, place, domain));
     if (!axis) return { panel, place };
     for (const [at, name] of panel.x.names ? thinned(onX, x1 - x0) : onX) {
-      group.append(text(place.X(at), y1 + 16, name, { "text-anchor": "middle", class: "soft" }));
+      const middle = Math.min(place.X(at), x1 + 8 - measure(name) / 2);  // the last one stays in the picture
+      group.append(text(middle, y1 + 16, name, { "text-anchor": "middle", class: "soft" }));
     }
-    if (panel.x.title) group.append(text((x0 + x1) / 2, y1 + 33, panel.x.title, { "text-anchor": "middle" }));
+    const across = Math.min((x0 + x1) / 2, x1 + 8 - measure(panel.x.title ?? "") / 2);
+    if (panel.x.title) group.append(text(across, y1 + 33, panel.x.title, { "text-anchor": "middle" }));
     return { panel, place };
   }
 
@@ -418,7 +429,7 @@ const Charts = (() => {
     const [group, targets, step] = [svg("g"), [], 21];
     const room = Math.min(0.45 * width, 16 + Math.max(0, ...figure.right.map(([name]) => measure(name))));
     const [x0, x1] = [22, Math.min(width - room, 560)];
-    const [left, right] = figure.heights.map((side) => side.map((row) => step * row + 14));
+    const [left, right] = figure.heights.map((side) => side.map((row) => step * row + 26));
     const found = [...figure.edges].sort((a, b) => a[2] - b[2]).map(([i, j, strength]) => {
       const [from, to, middle] = [number(left[i]), number(right[j]), number((x0 + x1) / 2)];
       const d = `M${x0} ${from}C${middle} ${from} ${middle} ${to} ${number(x1)} ${to}`, stroke = colour(figure.left[i][2]);
@@ -429,10 +440,11 @@ const Charts = (() => {
     // What is pointed at keeps its lines, the others fade.
     const only = (test) => (on) =>
       found.forEach((edge) => edge.node.setAttribute("opacity", !on ? 0.75 : test(edge) ? 0.95 : 0.08));
-    figure.left.forEach(([label, says, own], i) => {
+    figure.left.forEach(([label, says, own, called], i) => {
       const ring = { fill: colour("paper"), stroke: colour(own), "stroke-width": 3 };
       group.append(svg("circle", { cx: x0, cy: number(left[i]), r: 13, ...ring }));
       group.append(text(x0, left[i] + 4, label, { "text-anchor": "middle", class: "strong" }));
+      if (called) group.append(text(8, left[i] - 18, fitted(called, x1 - 20), { class: "called strong" }));
       targets.push({ cx: x0, cy: left[i], r: 13, says, also: only((edge) => edge.i === i) });
     });
     figure.right.forEach(([label, says], j) => {

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { colours, nodes } = JSON.parse(document.getElementById("report-data").textContent);
+  const { colours, nodes, ...figures } = JSON.parse(document.getElementById("report-data").textContent);
   const byId = (id) => document.getElementById(id);
   const body = document.querySelector("#node-table tbody");
   const headings = [...document.querySelectorAll("#node-table th")];
@@ -67,4 +67,5 @@
     byId(id).addEventListener(change, () => { shown = step; fill(); });
   }
   fill();
+  for (const [id, figure] of Object.entries(figures)) Charts.draw(byId(id), figure);
 })();

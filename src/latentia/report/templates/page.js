@@ -57,6 +57,21 @@
     boxOf(table).after(Charts.element("p", "tools", Charts.button("CSV", save, "Save this table as CSV")));
   }
 
+  // What is wider than its frame says that it scrolls, and can be reached by keys.
+  function weigh(frame) {
+    const scrolls = frame.scrollWidth > frame.clientWidth + 1;
+    frame.classList.toggle("scrolls", scrolls);
+    if (scrolls && !frame.querySelector("[tabindex]")) frame.tabIndex = 0;
+  }
+
+  const frames = new ResizeObserver((entries) => entries.forEach(({ target }) => weigh(target.closest(".wide"))));
+  addEventListener("DOMContentLoaded", () => {
+    for (const frame of document.querySelectorAll(".wide")) {
+      weigh(frame);
+      for (const one of [frame, ...frame.children]) frames.observe(one);
+    }
+  });
+
   window.Page = { csv, rowsOf, saveCsv };
   addEventListener("DOMContentLoaded", Charts.tools);
 })();

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { topics, vocabulary, size, ...figures } =
+  const { topics, vocabulary, rest, size, ...figures } =
     JSON.parse(document.getElementById("report-data").textContent);
   const { button, element, svg, text } = Charts;
   const byId = (id) => document.getElementById(id);
@@ -196,13 +196,20 @@
     return [element("span", "", element("b", "", vocabulary.text[place]), said), element("ul", "", ...ways)];
   }
 
+  // A word that is not among the first of any topic.
+  function foundRest(place) {
+    const held = rest.in[place], ways = [];
+    for (let i = 0; i < held.length; i += 2) ways.push(way(topics[held[i]], `Topic ${held[i]}`, `${percent(held[i + 1] / 1000, 0)} of its uses`));
+    const said = ` is ${percent(rest.corpus[place], 3)} of the corpus, and among the first words of no topic.`;
+    return [element("span", "", element("b", "", rest.text[place]), said, ways.length ? " It comes from:" : ""), element("ul", "", ...ways)];
+  }
+
   function suggested(begin) {
-    const near = (test) => vocabulary.text.flatMap((word, i) => (test(word.toLowerCase()) ? [i] : []))
-      .sort((a, b) => vocabulary.corpus[b] - vocabulary.corpus[a]);
+    const [texts, corpus] = ["text", "corpus"].map((of) => [...vocabulary[of], ...rest[of]]);
+    const near = (test) => texts.flatMap((word, i) => (test(word.toLowerCase()) ? [i] : [])).sort((a, b) => corpus[b] - corpus[a]);
     const places = [...new Set([...near((word) => word.startsWith(begin)), ...near((word) => word.includes(begin))])];
-    const all = vocabulary.text.length.toLocaleString("en");
-    if (!places.length) return [`None of the ${all} words that distinguish these topics is like that.`];
-    const words = places.slice(0, prefixes).map((place) => vocabulary.text[place]);
+    if (!places.length) return [`None of the ${texts.length.toLocaleString("en")} words that are searched is like that.`];
+    const words = places.slice(0, prefixes).map((place) => texts[place]);
     const items = words.map((word) => element("li", "", button([word], () => { byId("search").focus(); search(word); })));
     return [`${places.length > prefixes ? "Some words" : "Words"} like that:`, element("ul", "", ...items)];
   }
@@ -210,9 +217,10 @@
   function search(word) {
     byId("search").value = word;
     const begin = word.trim().toLowerCase();
-    sought = begin ? vocabulary.text.findIndex((one) => one.toLowerCase() === begin) : -1;
+    const placeIn = ({ text: all }) => (begin ? all.findIndex((one) => one.toLowerCase() === begin) : -1), other = placeIn(rest);
+    sought = placeIn(vocabulary);
     byId("found").hidden = !begin;
-    byId("found").replaceChildren(...(!begin ? [] : sought >= 0 ? foundWord(sought) : suggested(begin)));
+    byId("found").replaceChildren(...(!begin ? [] : sought >= 0 ? foundWord(sought) : other >= 0 ? foundRest(other) : suggested(begin)));
     refresh();
   }
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -313,13 +314,14 @@ class GaussianRows:
         spread = log_det + (means * linear).sum(axis=1)
         constants = log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi))
         if self.shape == "tied":
-            return linear, constants, -0.5 * float((precisions[0] * self._scatter()).sum()), cost
-        i, j = np.triu_indices(self.width)
+            return linear, constants, -0.5 * float((precisions[0] * self._scatter).sum()), cost
+        i, j = _upper(self.width)
         return np.hstack([linear, np.where(i == j, -0.5, -1.0) * precisions[:, i, j]]), constants, 0.0, cost
 
     def _cost(self, precisions: np.ndarray, log_dets: np.ndarray) -> float:
         return 0.0 if self.prior is None else self.prior.cost(precisions, log_dets)
 
+    @cached_property
     def _scatter(self) -> np.ndarray:
         return self.table.T @ self.table
 
@@ -334,9 +336,9 @@ class GaussianRows:
         if self.shape == "diag":
             return mass, means, np.maximum(sums[:, b:] - mass[:, None] * means**2, 0.0)
         if self.shape == "tied":
-            return mass, means, (self._scatter() - (means * mass[:, None]).T @ means)[None]
+            return mass, means, (self._scatter - (means * mass[:, None]).T @ means)[None]
         scatters = np.empty((len(mass), b, b))
-        i, j = np.triu_indices(b)
+        i, j = _upper(b)
         scatters[:, i, j] = scatters[:, j, i] = sums[:, b:]
         return mass, means, scatters - means[:, :, None] * (mass[:, None] * means)[:, None, :]
 
@@ -352,6 +354,12 @@ class GaussianRows:
         diagonal += least
         variance = np.array(np.broadcast_to(diagonal.mean(axis=1), len(means)))
         return Mixture(means, weights, variance, covariances, prior.strength)
+
+
+@lru_cache(maxsize=8)
+def _upper(width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the entries on and above the diagonal."""
+    return np.triu_indices(width)
 
 
 def _inverted(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

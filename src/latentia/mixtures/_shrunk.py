@@ -92,7 +92,7 @@ class Prior:
 
 
 def _left_out(rows: np.ndarray, sizes: np.ndarray, thin: int = 1, apart: bool = False) -> np.ndarray:
-    """Log-likelihood of rows about the means of their components, each left out, and as they are, for all strengths, shape (2, G).
+    """Log-likelihood of rows about the means of their components, each left out, and as they are, for G strengths: (2, G).
 
     The target is I; what all strengths share is left away.
 

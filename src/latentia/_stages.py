@@ -111,10 +111,11 @@ class Fitted:
         return self._models.get(groups)
 
     def restarted(self, groups: Groups) -> Any | None:
-        """The answer of all rows, refined on some groups; None where nothing is restarted."""
+        """The answer of all rows, refined on some groups; None where nothing is restarted, or nothing to be gained."""
         if groups not in self._restarted:
-            part = Part(groups, self.dealt, self.rows)
-            self._restarted[groups] = self.method._restart(self.model, self.moments, part)
+            part, method = Part(groups, self.dealt, self.rows), self.method
+            hopeless = method._is_best(self.model_of(groups), self.model, self.moments, part, _CLEARLY)
+            self._restarted[groups] = None if hopeless else method._restart(self.model, self.moments, part)
         return self._restarted[groups]
 
     def errors(self, n_splits: int) -> PartErrors:
@@ -246,6 +247,10 @@ class Staged(Estimator):
     def _restart(self, model: Any, moments: Any, part: Part) -> Any:
         """The answer of all rows, refined on a part of them; None where there is nothing to gain from it."""
         return None
+
+    def _is_best(self, own: Any, model: Any, moments: Any, part: Part, clearly: float) -> bool:
+        """Whether a few steps tell that ``_restart`` would not be more likely by so many nats than a part's own answer."""
+        return False
 
     def _distance(self, one: Any, other: Any, moments: Any) -> np.ndarray:
         """Of each component of an answer to the nearest one of another, shape (K,)."""

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import orthogonal_mp
 
-from latentia.dictionary.pursuit import matching_pursuit
+from latentia.dictionary._sparsity import better_sparsity
+from latentia.dictionary.pursuit import Codes, matching_pursuit
 
 
 @pytest.mark.parametrize("sparsity", [1, 3, 6])
@@ -34,3 +35,11 @@ def test_twin_atoms_are_not_taken_twice():
     atoms = np.vstack([np.eye(4), np.eye(4)[:1]])
     codes = matching_pursuit(np.array([[1.0, 0.5, 0.2, 0.0]]), atoms, 5)
     assert sorted(codes.atoms[0][codes.atoms[0] >= 0] % 4) == [0, 1, 2]
+
+
+def test_a_first_atom_that_takes_most_is_not_the_last():
+    """Rows of photographs: one atom takes four fifths, and every further one much of what is left."""
+    kept = np.array([1.0, 0.2, 0.6, 0.65, 0.75, 0.9, 0.92, 0.93])
+    left = np.tile(np.cumprod(kept), (50, 1))
+    codes = Codes(np.zeros((50, 7), np.int32), np.zeros((50, 7)), left)
+    assert better_sparsity(codes, 100, 64) == 4

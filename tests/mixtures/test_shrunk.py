@@ -6,7 +6,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.mixtures._shrunk import _STRENGTHS, Prior, _left_out, _left_out_of_columns
+from latentia.mixtures._shrunk import _STRENGTHS, Prior, _left_out
 
 SHAPES = ("diag", "full", "tied")
 
@@ -34,8 +34,8 @@ def test_rows_are_left_out_one_by_one():
             brute[g] += multivariate_normal(mean, covariance).logpdf(row)
             columns[g] += multivariate_normal(mean, np.diag(np.diag(covariance))).logpdf(row)
     constant = -0.5 * 7 * 3 * np.log(2 * np.pi)
-    np.testing.assert_allclose(_left_out(rows)[0] + constant, brute)
-    np.testing.assert_allclose(_left_out_of_columns(rows, 1)[0] + constant, columns)
+    np.testing.assert_allclose(_left_out(rows, np.array([7]))[0] + constant, brute)
+    np.testing.assert_allclose(_left_out(rows, np.array([7]), apart=True)[0] + constant, columns)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

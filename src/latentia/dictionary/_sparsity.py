@@ -13,6 +13,9 @@ WANTING = 0.2
 _MORE = 1.5  # times what an atom takes of noise
 _NOTHING = 1e-10  # share of the energy that counts as nothing
 _ELBOW = 1.4  # how much less the next atom takes, where there is an elbow
+_MANY = (
+    0.5  # share of the rows that want a second atom, from which on the first is no elbow: in photographs it takes most
+)
 
 
 def wanting(codes: Codes, steps: int, n_atoms: int, n_features: int) -> float:
@@ -32,13 +35,15 @@ def better_sparsity(codes: Codes, n_atoms: int, n_features: int) -> int:
     """The sparsity that codes of more atoms suggest.
 
     Where a row's atoms end, the share that an atom leaves, of the median row, rises at once: from that of a coefficient to that
-    of noise. Where it rises nowhere, it is the least sparsity with which few rows want another atom.
+    of noise. Where it rises nowhere, or after the first atom though most rows want a second one, it is the least sparsity with
+    which few rows want another atom.
     """
     most = codes.left.shape[1] - 1
     energy = np.where(codes.left[:, :1] > 0, codes.left[:, :1], 1.0)
     median = np.maximum(np.median(codes.left / energy, axis=0), _NOTHING)
     kept = median[1:] / median[:-1]
     jumps = kept[1:] / kept[:-1]
-    if len(jumps) and jumps.max() >= _ELBOW:
-        return 1 + int(jumps.argmax())
+    elbow = 1 + int(jumps.argmax()) if len(jumps) and jumps.max() >= _ELBOW else 0
+    if elbow > 1 or (elbow and wanting(codes, 1, n_atoms, n_features) <= _MANY):
+        return elbow
     return next((k for k in range(1, most) if wanting(codes, k, n_atoms, n_features) <= WANTING), most)

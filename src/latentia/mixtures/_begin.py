@@ -73,8 +73,13 @@ def likeliest_start(
     shaped = GaussianRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS, shrink)
     all_shares = {} if start is None else {_BALLS: start}
     all_shares |= {name: one for name, one in shares.items() if not only or name == only[-1]}
-    way, best = search(shaped, {name: shaped.start(one) for name, one in all_shares.items()}, moves)
-    return Begun(best.mixture.moved(moments.columns.mean), (found, way) if way == _BALLS else (way,))
+    ready = {name: shaped.start(one) for name, one in all_shares.items()}
+    if moves or len(ready) > 1:
+        way, best = search(shaped, ready, moves)
+        mixture = best.mixture
+    else:
+        ((way, mixture),) = ready.items()
+    return Begun(mixture.moved(moments.columns.mean), (found, way) if way == _BALLS else (way,))
 
 
 def gain_over_one_fewer(blocks: Blocks, moments: Moments, mixture: Mixture) -> float:

@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..effects import Memberships
 from ..exceptions import LatentiaError
-from ..likelihood import normalised
+from ..likelihood.rows import scaled_exp
 
 _STEPS, _STILL = 500, 1e-7  # of EM for the shares, and their change at which it ends
 _MOST = 0.1  # of a class that halves may call missed: where they have other classes, they call more
@@ -62,13 +62,14 @@ class ClassMemberships(Memberships):
 def corrected(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities of the classes of rows, and these corrected, both (n, K)."""
     n, k = log_density.shape
-    shares = np.full(k, 1 / k)
+    density, shares = scaled_exp(log_density)[0], np.full(k, 1 / k)
+    density[density.max(axis=1) == 0] = 1.0  # rows that are impossible are of no class in particular
     for _ in range(_STEPS):
-        with np.errstate(divide="ignore"):
-            p = normalised(log_density + np.log(shares), shares)[0]
-        before, shares = shares, p.mean(axis=0)
+        total, before = density @ shares, shares
+        shares = before * (density.T @ (1 / total)) / n
         if np.abs(shares - before).max() < _STILL:
             break
+    p = density * before / total[:, None]
     scale = np.sqrt(np.maximum(shares, 1e-300))
     alike = (p.T @ p / n) / np.outer(scale, scale)
     if np.linalg.eigvalsh(alike)[0] < _LEAST:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ _LESS, _FLAT = 1e-8, 1e-3  # the same where matrices are shrunk, and of columns 
 _STILL = 1e-4  # nats a row that a step gains, below which it is the last in a search
 _MOST_STEPS = 500
 _LESSONS = 5  # of the prior, at most
+_TRIED, _SPARE = 6, 3.0  # steps that foretell a height, and by how much they may err
+_SLOW, _FAINT = 0.95, 0.01  # gains over those before that foretell none, and nats that are no gain
 _NOTHING = 1e-12
 _AT_ONCE = 1 << 20  # numbers of features in one product
 _KEPT = 1 << 25  # numbers of features that are kept between steps
@@ -170,6 +173,13 @@ class GaussianRows:
         return cls(coordinates(rows)[:, : coordinates.basis.shape[1]], "spherical", rows.shape[1], least, lengths)
 
     @classmethod
+    def all_balls(cls, blocks: Blocks, center: np.ndarray, least: float) -> GaussianRows:
+        """All rows, in all columns."""
+        (rows,) = blocks.some_rows(blocks.n_rows)
+        table = (rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)) - center
+        return cls(table, "spherical", table.shape[1], least, (table**2).sum(axis=1))
+
+    @classmethod
     def of(
         cls, blocks: Blocks, center: np.ndarray, shape: Shape, most: int | None = None, shrink: bool = False
     ) -> GaussianRows:
@@ -238,6 +248,15 @@ class GaussianRows:
             mixture = self._estimate(shares, least)
         heights.append(height)
         return Climbed(height, likelihood, mixture, shares, heights)
+
+    def may_reach(self, mixture: Mixture, height: float) -> bool:
+        """Whether EM from a mixture may come to a height, as the gains of a few steps shrink from one to the next."""
+        rows = self.taught(self.shares(mixture)) if self.shrink else self
+        heights = rows.climb(mixture, _TRIED, -np.inf).heights
+        before, gain = np.diff(heights[-3:]).tolist()
+        if gain > _FAINT and gain > _SLOW * before:
+            return True
+        return heights[-1] + _SPARE * max(gain, _FAINT) / (1 - min(gain / max(before, _FAINT), _SLOW)) > height
 
     def settled(self, mixture: Mixture, steps: Refine, enough: float) -> tuple[Mixture, Refinement]:
         """A mixture after so many steps; "auto" makes them until one gains less than so many nats.
@@ -309,17 +328,18 @@ class GaussianRows:
             return slopes, log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi)), 0.0, cost
         precisions, log_det = _inverted(covariances)
         cost = self._cost(precisions, log_det)
-        linear = np.einsum("kij,kj->ki", np.broadcast_to(precisions, (len(means), *precisions.shape[1:])), means)
+        linear = (precisions @ means[:, :, None])[:, :, 0]
         spread = log_det + (means * linear).sum(axis=1)
         constants = log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi))
         if self.shape == "tied":
-            return linear, constants, -0.5 * float((precisions[0] * self._scatter()).sum()), cost
-        i, j = np.triu_indices(self.width)
+            return linear, constants, -0.5 * float((precisions[0] * self._scatter).sum()), cost
+        i, j = _upper(self.width)
         return np.hstack([linear, np.where(i == j, -0.5, -1.0) * precisions[:, i, j]]), constants, 0.0, cost
 
     def _cost(self, precisions: np.ndarray, log_dets: np.ndarray) -> float:
         return 0.0 if self.prior is None else self.prior.cost(precisions, log_dets)
 
+    @cached_property
     def _scatter(self) -> np.ndarray:
         return self.table.T @ self.table
 
@@ -334,9 +354,9 @@ class GaussianRows:
         if self.shape == "diag":
             return mass, means, np.maximum(sums[:, b:] - mass[:, None] * means**2, 0.0)
         if self.shape == "tied":
-            return mass, means, (self._scatter() - (means * mass[:, None]).T @ means)[None]
+            return mass, means, (self._scatter - (means * mass[:, None]).T @ means)[None]
         scatters = np.empty((len(mass), b, b))
-        i, j = np.triu_indices(b)
+        i, j = _upper(b)
         scatters[:, i, j] = scatters[:, j, i] = sums[:, b:]
         return mass, means, scatters - means[:, :, None] * (mass[:, None] * means)[:, None, :]
 
@@ -350,8 +370,14 @@ class GaussianRows:
         covariances = prior.shrunk(scatters, of)
         diagonal = covariances if self.shape == "diag" else np.einsum("kii->ki", covariances)
         diagonal += least
-        variance = np.array(np.broadcast_to(diagonal.mean(axis=1), len(means)))
+        variance = diagonal.mean(axis=1) + np.zeros(len(means))
         return Mixture(means, weights, variance, covariances, prior.strength)
+
+
+@lru_cache(maxsize=8)
+def _upper(width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the entries on and above the diagonal."""
+    return np.triu_indices(width)
 
 
 def _inverted(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

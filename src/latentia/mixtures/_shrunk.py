@@ -17,17 +17,19 @@ Classification 24 (2007), for such a prior, of fixed strength.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numba import njit
 
 _STRENGTHS = np.geomspace(1e-6, 1e4, 16)  # in rows
 _MOST = 1 << 16  # numbers of entries of the table that are left out one by one
 _TINY = 1e-9
 
 
-class Prior(NamedTuple):
+@dataclass(frozen=True)
+class Prior:
     """Of covariances: the strength nu in rows, the target T, shape (D,) or (D, D), and the nats by which a fit flatters itself.
 
     ``optimism`` is how much likelier the rows are in their components than they are left out. A component of one row stands for
@@ -51,24 +53,25 @@ class Prior(NamedTuple):
         least : float or ndarray of shape (D,)
             Added to the variances of the target.
         """
-        order = np.argsort(labels, kind="stable")
-        groups = np.split(table[order], np.flatnonzero(np.diff(labels[order])) + 1)
-        groups = [rows - rows.mean(axis=0) if len(rows) > 1 else rows for rows in groups]
-        within = np.vstack([rows for rows in groups if len(rows) > 1] or groups)
+        rows, sizes = table[np.argsort(labels, kind="stable")], np.bincount(labels)
+        sizes = sizes[sizes > 0]
+        alone = np.repeat(sizes == 1, sizes)
+        means = np.add.reduceat(rows, np.cumsum(sizes) - sizes) / sizes[:, None]
+        rows -= np.where(alone[:, None], 0.0, np.repeat(means, sizes, axis=0))
+        within = rows if alone.all() else rows[~alone]
         variance = (within**2).mean(axis=0) + least
         if shape == "diag":
             thin = max(table.size * len(_STRENGTHS) // _MOST, 1)
-            return cls._best((_left_out_of_columns(rows / np.sqrt(variance), thin) for rows in groups), variance)
-        prior = cls._best([_left_out(within / np.sqrt(variance))], np.diag(variance))
+            return cls._best(_left_out(rows / np.sqrt(variance), sizes, thin, apart=True), variance)
+        prior = cls._best(_left_out(within / np.sqrt(variance), np.array([len(within)])), np.diag(variance))
         if shape == "tied":
             return prior
         target = prior.shrunk(within.T @ within, len(within))
-        root = np.linalg.inv(np.linalg.cholesky(target)).T
-        return cls._best((_left_out(rows @ root) for rows in groups), target)
+        return cls._best(_left_out(rows @ np.linalg.inv(np.linalg.cholesky(target)).T, sizes), target)
 
     @classmethod
-    def _best(cls, heights: Iterable[np.ndarray], target: np.ndarray) -> Prior:
-        left_out, fitted = np.sum(list(heights), axis=0)
+    def _best(cls, heights: np.ndarray, target: np.ndarray) -> Prior:
+        left_out, fitted = heights
         best = int(np.argmax(left_out))
         return cls(float(_STRENGTHS[best]), target, float(fitted[best] - left_out[best]))
 
@@ -79,44 +82,78 @@ class Prior(NamedTuple):
 
     def cost(self, precisions: np.ndarray, log_dets: np.ndarray) -> float:
         """Nats that the log-likelihood is penalized by, of inverse covariances and the logarithms of their determinants."""
-        width, full = len(self.target), self.target.ndim == 2
-        own = np.linalg.slogdet(self.target)[1] if full else np.log(self.target).sum()
-        traces = (precisions * self.target).sum(axis=(1, 2) if full else 1)
-        return 0.5 * self.strength * float((log_dets - own + traces - width).sum())
+        traces = precisions.reshape(len(precisions), -1) @ self.target.ravel()
+        return 0.5 * self.strength * float((log_dets - self._log_det + traces - len(self.target)).sum())
+
+    @cached_property
+    def _log_det(self) -> float:
+        """Of the target."""
+        return float(np.linalg.slogdet(self.target)[1] if self.target.ndim == 2 else np.log(self.target).sum())
 
 
-def _alone(row: np.ndarray) -> np.ndarray:
-    """`_left_out` of a component of one row, shape (1, D)."""
-    return -0.5 * np.array([0 * _STRENGTHS + (row**2).sum(), row.size * np.log(_STRENGTHS / (1 + _STRENGTHS))])
-
-
-def _left_out(rows: np.ndarray) -> np.ndarray:
-    """Log-likelihood of a component's rows about its mean, each left out, and as they are, for all strengths, shape (2, G).
+def _left_out(rows: np.ndarray, sizes: np.ndarray, thin: int = 1, apart: bool = False) -> np.ndarray:
+    """Log-likelihood of rows about the means of their components, each left out, and as they are, for G strengths: (2, G).
 
     The target is I; what all strengths share is left away.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, D)
+        Those of a component after those of another.
+    sizes : ndarray of int, shape (K,)
+        Numbers of rows of the components; a single row is left where it is.
+    thin : int
+        Each so many-th row is left out.
+    apart : bool
+        Whether columns are independent given the component.
     """
-    if len(rows) < 2:
-        return _alone(rows)
-    values, vectors = np.linalg.eigh(rows.T @ rows)
-    scales = np.maximum(values, 0.0)[:, None] + _STRENGTHS
-    return _heights((rows @ vectors) ** 2 @ (1 / scales), len(rows), np.log(scales).sum(axis=0), rows.shape[1])
+    starts = np.cumsum(sizes) - sizes
+    if apart:
+        return _heights(rows, np.add.reduceat(rows**2, starts), sizes, _STRENGTHS, thin, True)
+    groups = np.split(rows, starts[1:])
+    values, vectors = np.linalg.eigh(np.array([group.T @ group for group in groups]))
+    turned = np.concatenate([group @ axes for group, axes in zip(groups, vectors, strict=True)])
+    return _heights(turned, np.maximum(values, 0.0), sizes, _STRENGTHS, thin, False)
 
 
-def _left_out_of_columns(rows: np.ndarray, thin: int) -> np.ndarray:
-    """The same of columns that are independent given the component, of each so many-th row."""
-    if len(rows) < 2:
-        return _alone(rows)
-    scales = (rows**2).sum(axis=0)[:, None] + _STRENGTHS
-    some = rows[::thin]
-    heights = _heights((some**2)[..., None] / scales, len(rows), np.log(scales), 1)
-    return np.asarray(heights.sum(axis=1) * len(rows) / len(some))
-
-
-def _heights(squares: np.ndarray, n: int, log_dets: np.ndarray, width: int) -> np.ndarray:
-    """From d^T (S + nu T)^-1 d of rows, shape (m, ..., G), the sums of their log-likelihoods, shape (2, ..., G)."""
-    m, mass = len(squares), n + _STRENGTHS
-    fitted = m * (log_dets - width * np.log(mass)) + mass * squares.sum(axis=0)
-    a, mass = n / (n - 1), mass - 1
-    left = np.maximum(1 - a * squares, _TINY)
-    left_out = m * (log_dets - width * np.log(mass)) + (np.log(left) + mass * a**2 * squares / left).sum(axis=0)
-    return -0.5 * np.array([left_out, fitted])
+@njit(nogil=True, cache=True)
+def _heights(rows, scatters, sizes, strengths, thin, apart):  # pragma: no cover - compiled
+    """The same from rows in coordinates in which the scatters of components, (K, D), are diagonal."""
+    d, g = rows.shape[1], len(strengths)
+    left_out, fitted, inverse = np.zeros(g), np.zeros(g), np.empty((d, g))
+    square, squares, weighted, product = np.zeros(g), np.empty(g), np.empty(g), np.empty(g)
+    start = 0
+    for k in range(len(sizes)):
+        n = sizes[k]
+        if n == 1:
+            left_out += (rows[start] ** 2).sum()
+            fitted += d * np.log(strengths / (1 + strengths))
+            start += 1
+            continue
+        for j in range(d):
+            inverse[j] = 1 / (scatters[k, j] + strengths)
+            left_out -= n * np.log(inverse[j] * (n - 1 + strengths))
+            fitted -= n * np.log(inverse[j] * (n + strengths))
+        a, share = n / (n - 1), n / ((n + thin - 1) // thin)
+        for i in range(start, start + n, thin):
+            squares[:], weighted[:], product[:] = 0.0, 0.0, 1.0
+            for j in range(d):
+                own = rows[i, j] ** 2
+                for h in range(g):
+                    square[h] += own * inverse[j, h]
+                if apart or j == d - 1:
+                    for h in range(g):
+                        left = max(1 - a * square[h], _TINY)
+                        product[h] *= left
+                        weighted[h] += square[h] / left
+                        squares[h] += square[h]
+                        square[h] = 0.0
+                if j == d - 1 or (apart and j % 16 == 15):  # before the product is too small for a number
+                    for h in range(g):
+                        left_out[h] += share * np.log(product[h])
+                        product[h] = 1.0
+            for h in range(g):
+                left_out[h] += share * a**2 * (n - 1 + strengths[h]) * weighted[h]
+                fitted[h] += share * (n + strengths[h]) * squares[h]
+        start += n
+    return -0.5 * np.vstack((left_out, fitted))

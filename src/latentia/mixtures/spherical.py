@@ -54,6 +54,7 @@ __all__ = ["SphericalGaussianMixture"]
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
 _FULL = 0.1  # nats a row by which full covariances may predict better
+_SMALL = 1 << 18  # numbers in a part of the rows, on all of which EM is tried before it is made
 _SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has converged, and where that of a part has
 
 
@@ -265,7 +266,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         """The mixture that the moments are those of, or a likelier start; parts start as the whole did, and make no moves."""
         ways = () if whole is None else whole.ways
         asked = MOMENTS in ways if ways else self._round or self._by_moments
-        found = self._by_theorem(moments, part.groups) if asked else None
+        found = _by_theorem(self, moments, part.groups) if asked else None
         by_moments = None if found is None else found.mixture
         if self._by_moments and self._round:
             assert by_moments is not None
@@ -283,6 +284,12 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
 
     def _restart(self, model: Refined, moments: Moments, part: Part) -> Refined | None:
         return self._settled(model.parameters, moments, part) if self.refine else None
+
+    def _is_best(self, own: Refined, model: Refined, moments: Moments, part: Part, clearly: float) -> bool:
+        if self.refine != "auto" or self._gaps is not None or part.rows.n_rows * self.n_features_in_ > _SMALL:
+            return False
+        height = own.refinement.log_likelihood[-1] + clearly
+        return not _rows_of(self, part, moments).may_reach(model.parameters.moved(-moments.columns.mean), height)
 
     def _distance(self, one: Refined, other: Refined, moments: Moments) -> np.ndarray:
         return cdist(one.parameters.means, other.parameters.means).min(axis=1)
@@ -318,31 +325,14 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         """Whether nothing but the moments may say where EM starts."""
         return self.method == "hsu-kakade" or not self.refine
 
-    def _by_theorem(self, moments: Moments, groups: tuple[int, ...]) -> Recovered | None:
-        """What the moments of some groups say; None where they do not carry the components and need not."""
-        if self.n_components > self.n_features_in_:
-            return None
-        try:
-            return recover(moments, groups, self.n_components, self._seed)
-        except LatentiaError:
-            if self._by_moments:
-                raise
-            return None
-
     def _settled(self, start: Mixture, moments: Moments, part: Part) -> Refined:
         """After EM on the rows of a part."""
         if not self.refine:
             return Refined(start.sorted(), Refinement.none())
         enough = _SETTLED if part.is_whole else _NEARLY
         if start.covariances is not None or self._gaps is not None:
-            center, least = moments.columns.mean, moments.least_variance
-            start = start.moved(-center)
-            shaped = (
-                GaussianRows.of(part.rows, center, self.covariance_type, shrink=self.shrink)
-                if self._gaps is None
-                else ObservedRows.of_part(part.rows, self._gaps, center, self.covariance_type, least, self.shrink)
-            )
-            mixture, refinement = shaped.settled(start, self.refine, enough)
+            center = moments.columns.mean
+            mixture, refinement = _rows_of(self, part, moments).settled(start.moved(-center), self.refine, enough)
             return Refined(mixture.moved(center).sorted(), refinement)
         update = SphericalMixtureUpdate(*start[:3], floor=_FLOOR, least=moments.least_variance)
         found = refine(update, over(part.rows, self.n_jobs, self.verbose), self.refine, enough)
@@ -429,6 +419,28 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
                 raise LatentiaError("_covariances has an entry that is no variance")
         elif found is not None:
             check_covariances(found, "_covariances")
+
+
+def _by_theorem(method: SphericalGaussianMixture, moments: Moments, groups: tuple[int, ...]) -> Recovered | None:
+    """What the moments of some groups say; None where they do not carry the components and need not."""
+    if method.n_components > method.n_features_in_:
+        return None
+    try:
+        return recover(moments, groups, method.n_components, method._seed)
+    except LatentiaError:
+        if method._by_moments:
+            raise
+        return None
+
+
+def _rows_of(method: SphericalGaussianMixture, part: Part, moments: Moments) -> GaussianRows:
+    """The rows of a part in memory."""
+    center, least, shape = moments.columns.mean, moments.least_variance, method.covariance_type
+    if method._gaps is not None:
+        return ObservedRows.of_part(part.rows, method._gaps, center, shape, least, method.shrink)
+    if shape == "spherical":
+        return GaussianRows.all_balls(part.rows, center, least)
+    return GaussianRows.of(part.rows, center, shape, shrink=method.shrink)
 
 
 def _with_rows(method: SphericalGaussianMixture, refined: Refined, moments: Moments, part: Part) -> Refined:

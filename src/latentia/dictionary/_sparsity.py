@@ -13,9 +13,7 @@ WANTING = 0.2
 _MORE = 1.5  # times what an atom takes of noise
 _NOTHING = 1e-10  # share of the energy that counts as nothing
 _ELBOW = 1.4  # how much less the next atom takes, where there is an elbow
-_MANY = (
-    0.5  # share of the rows that want a second atom, from which on the first is no elbow: in photographs it takes most
-)
+_MANY = 0.5  # share of the rows that want a second atom, beyond which the first is no elbow, as in photographs
 
 
 def wanting(codes: Codes, steps: int, n_atoms: int, n_features: int) -> float:

@@ -28,8 +28,8 @@ extensions = [
     "docstrings",
     "links",
 ]
-scripts = {script.stem for script in (HERE.parent / "examples").glob("plot_*.py")}
-for page in (HERE / "auto_examples").glob("plot_*.rst"):
+scripts = {script.stem for script in (HERE.parent / "examples").rglob("plot_*.py")}
+for page in (HERE / "auto_examples").rglob("plot_*.rst"):
     if page.stem not in scripts:  # of a script that an earlier build had
         page.unlink()
 root_doc = "index"
@@ -52,12 +52,14 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+FAMILIES = ["texts", "groups", "causes", "sequences", "links", "parts", "contrasts"]
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"[/\\]_",
     "abort_on_example_error": False,  # each failing example is a warning, and warnings are errors
+    "subsection_order": ["../examples/" + name for name in FAMILIES],
     "within_subsection_order": "ExampleTitleSortKey",
     "show_signature": False,
     "remove_config_comments": True,

@@ -15,7 +15,7 @@ pytest.importorskip("pandas", reason="examples make data frames")
 pytest.importorskip("PIL", reason="the picture of an example is a JPEG")
 
 FOLDER = Path(__file__).parents[1] / "examples"
-EXAMPLES = sorted(FOLDER.glob("plot_*.py")) if FOLDER.is_dir() else []
+EXAMPLES = sorted(FOLDER.rglob("plot_*.py")) if FOLDER.is_dir() else []
 READS_DATA = [path for path in EXAMPLES if "LATENTIA_DATA" in path.read_text("utf-8")]
 
 

@@ -90,7 +90,7 @@ def test_messages_helps_and_checks_have_no_house_words():
     assert not {path: words for path, words in found.items() if words}
 
 
-@pytest.mark.parametrize("pattern", ["*.md", "docs/*.md", "src/latentia/report/templates/*.html", "examples/*.py"])
+@pytest.mark.parametrize("pattern", ["*.md", "docs/*.md", "src/latentia/report/templates/*.html", "examples/**/*.py"])
 def test_pages_have_no_house_words(pattern):
     for path in sorted(ROOT.glob(pattern)):
         text = path.read_text("utf-8")

@@ -117,7 +117,7 @@ def test_advice_names_no_number_that_was_compared(edge, number):
 def test_where_errors_are_too_large_advice_asks_for_no_more_components():
     assert evidence(9.0, rank(0.5), errors=(9.0, 9.0)).advice == "Get more rows."
     fewer = evidence(9.0, rank(4.5, k=4, extra=1), errors=(9.0,) * 5)
-    assert fewer.advice == "Get more rows. The data carries 1 directions above its noise: compare with 2."
+    assert fewer.advice == "Get more rows. The data carries 1 direction above its noise: compare with 2."
 
 
 def test_advice_begins_with_what_is_worst_and_was_measured():

@@ -12,17 +12,10 @@ support has no near one.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
 __all__ = ["PartErrors"]
-
-Found = TypeVar("Found")
-Model = TypeVar("Model")
-Groups = tuple[int, ...]
-
-_CLEARLY = 10.0  # nats by which one optimum must be more likely than another one on the same rows
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,8 @@ def rank_checks(
         meaning = "The data has as many patterns above the noise as these components need."
     more = " or more" if rank == len(spectrum) else ""
     suggests = rank + extra
-    remedy = f"The data carries {rank}{more} directions above its noise: compare with {suggests}{more}."
+    directed = "direction" if rank == 1 and not more else "directions"
+    remedy = f"The data carries {rank}{more} {directed} above its noise: compare with {suggests}{more}."
     if suggests < 2:
         suggests, remedy = (
             0,

@@ -32,7 +32,6 @@ class Statistic(Protocol):
         """The sum of two partial sums; ``first`` may be changed."""
 
 
-@runtime_checkable
 class InPlaceStatistic(Protocol):
     """A large additive statistic: one sum, updated in block order by tasks that write to disjoint memory.
 

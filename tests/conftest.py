@@ -16,6 +16,8 @@ from latentia.datasets import planted
 ONE_CLUSTER = "tests/passes/test_dask.py"
 """Its cluster would be started again for the tests of each estimator."""
 
+os.fsync = lambda descriptor: None  # nothing that is written here outlives the machine
+
 gc.disable()  # until tests are collected, which stay to the end: modules and tests need not be looked through again and again
 
 

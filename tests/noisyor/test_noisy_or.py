@@ -413,7 +413,7 @@ def test_a_part_of_a_split_has_error_bars():
 
 def test_em_helps_with_thirty_causes():
     truth = planted.noisy_or_network(130, 30, active=1.3, leak=0.01, random_state=2)
-    X = truth.sample(8000, random_state=1).X
+    X = truth.sample(14_000, random_state=1).X
     moments, refined = NoisyOr(30, refine=0, n_splits=0).fit(X), NoisyOr(30, n_splits=0).fit(X)
     before, after = (nearest_errors(truth.weights, model.weights_).mean() for model in (moments, refined))
     assert after < before

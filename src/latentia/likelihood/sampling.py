@@ -24,8 +24,12 @@ class WordSampler:
 
     def __call__(self, draws: np.ndarray, rng: np.random.Generator) -> sparse.csr_array:
         """Counts, shape (n, V), of draws[d, k] words from distribution k for every row d; indices sorted."""
-        indptr, indices, data = _sample(draws.astype(np.int64), self._threshold, self._alias, rng)
-        return sparse.csr_array((data, indices, indptr), shape=(len(draws), self.n_words))
+        indptr = np.concatenate([[0], np.cumsum(draws.sum(axis=1, dtype=np.int64))])
+        words = np.empty(indptr[-1], np.int32)
+        _sample(draws.astype(np.int64), self._threshold, self._alias, rng, words)
+        counts = sparse.csr_array((np.ones(len(words), np.int32), words, indptr), shape=(len(draws), self.n_words))
+        counts.sum_duplicates()
+        return counts
 
 
 def noisy_or_rows(
@@ -57,10 +61,14 @@ def alias_tables(probabilities):  # pragma: no cover - compiled
     n_rows, n = probabilities.shape
     threshold = np.ones((n_rows, n))
     alias = np.zeros((n_rows, n), dtype=np.int32)
-    small, large = np.empty(n, np.int64), np.empty(n, np.int64)
+    small, large, scaled = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     for r in range(n_rows):
-        scaled = probabilities[r] * n / probabilities[r].sum()
+        total = 0.0
+        for j in range(n):
+            total += probabilities[r, j]
         n_small = n_large = 0
+        for j in range(n):
+            scaled[j] = probabilities[r, j] * n / total
         for j in range(n):
             if scaled[j] < 1.0:
                 small[n_small] = j
@@ -81,29 +89,15 @@ def alias_tables(probabilities):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _sample(per_topic, threshold, alias, rng):  # pragma: no cover - compiled
-    """Draw per_topic[d, k] words from topic k for every document d; return the counts as CSR with sorted indices."""
+def _sample(per_topic, threshold, alias, rng, words):  # pragma: no cover - compiled
+    """Draw per_topic[d, k] words from topic k for every document d, one document after the other."""
     n_documents, n_topics = per_topic.shape
     n_words = threshold.shape[1]
-    total = per_topic.sum()
-    indptr = np.zeros(n_documents + 1, np.int64)
-    indices, data = np.empty(total, np.int32), np.empty(total, np.int32)
-    words = np.empty(per_topic.sum(axis=1).max() if n_documents else 0, np.int32)
     end = 0
     for d in range(n_documents):
-        n = 0
         for k in range(n_topics):
             for _ in range(per_topic[d, k]):
                 u = rng.random() * n_words
                 j = int(u)
-                words[n] = j if u - j < threshold[k, j] else alias[k, j]
-                n += 1
-        drawn = np.sort(words[:n])
-        for i in range(n):
-            if i > 0 and drawn[i] == drawn[i - 1]:
-                data[end - 1] += 1
-            else:
-                indices[end], data[end] = drawn[i], 1
+                words[end] = j if u - j < threshold[k, j] else alias[k, j]
                 end += 1
-        indptr[d + 1] = end
-    return indptr, indices[:end].copy(), data[:end].copy()

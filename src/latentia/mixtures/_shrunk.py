@@ -71,7 +71,7 @@ class Prior:
 
     @classmethod
     def _best(cls, heights: np.ndarray, target: np.ndarray) -> Prior:
-        left_out, fitted = heights
+        left_out, fitted = heights[0], heights[1]
         best = int(np.argmax(left_out))
         return cls(float(_STRENGTHS[best]), target, float(fitted[best] - left_out[best]))
 
@@ -109,34 +109,41 @@ def _left_out(rows: np.ndarray, sizes: np.ndarray, thin: int = 1, apart: bool = 
     """
     starts = np.cumsum(sizes) - sizes
     if apart:
-        return _heights(rows, np.add.reduceat(rows**2, starts), sizes, _STRENGTHS, thin, True)
+        return -0.5 * _heights(rows, np.add.reduceat(rows**2, starts), sizes, _STRENGTHS, thin, True)
     groups = np.split(rows, starts[1:])
     values, vectors = np.linalg.eigh(np.array([group.T @ group for group in groups]))
     turned = np.concatenate([group @ axes for group, axes in zip(groups, vectors, strict=True)])
-    return _heights(turned, np.maximum(values, 0.0), sizes, _STRENGTHS, thin, False)
+    return -0.5 * _heights(turned, np.maximum(values, 0.0), sizes, _STRENGTHS, thin, False)
 
 
 @njit(nogil=True, cache=True)
 def _heights(rows, scatters, sizes, strengths, thin, apart):  # pragma: no cover - compiled
-    """The same from rows in coordinates in which the scatters of components, (K, D), are diagonal."""
+    """The same, less by a factor -1/2, from rows in coordinates in which the scatters of components, (K, D), are diagonal."""
     d, g = rows.shape[1], len(strengths)
-    left_out, fitted, inverse = np.zeros(g), np.zeros(g), np.empty((d, g))
+    heights, inverse = np.zeros((2, g)), np.empty((d, g))
+    left_out, fitted = heights[0], heights[1]
     square, squares, weighted, product = np.zeros(g), np.empty(g), np.empty(g), np.empty(g)
     start = 0
     for k in range(len(sizes)):
         n = sizes[k]
         if n == 1:
-            left_out += (rows[start] ** 2).sum()
-            fitted += d * np.log(strengths / (1 + strengths))
+            length = 0.0
+            for j in range(d):
+                length += rows[start, j] ** 2
+            for h in range(g):
+                left_out[h] += length
+                fitted[h] += d * np.log(strengths[h] / (1 + strengths[h]))
             start += 1
             continue
         for j in range(d):
-            inverse[j] = 1 / (scatters[k, j] + strengths)
-            left_out -= n * np.log(inverse[j] * (n - 1 + strengths))
-            fitted -= n * np.log(inverse[j] * (n + strengths))
+            for h in range(g):
+                inverse[j, h] = 1 / (scatters[k, j] + strengths[h])
+                left_out[h] -= n * np.log(inverse[j, h] * (n - 1 + strengths[h]))
+                fitted[h] -= n * np.log(inverse[j, h] * (n + strengths[h]))
         a, share = n / (n - 1), n / ((n + thin - 1) // thin)
         for i in range(start, start + n, thin):
-            squares[:], weighted[:], product[:] = 0.0, 0.0, 1.0
+            for h in range(g):
+                squares[h], weighted[h], product[h] = 0.0, 0.0, 1.0
             for j in range(d):
                 own = rows[i, j] ** 2
                 for h in range(g):
@@ -156,4 +163,4 @@ def _heights(rows, scatters, sizes, strengths, thin, apart):  # pragma: no cover
                 left_out[h] += share * a**2 * (n - 1 + strengths[h]) * weighted[h]
                 fitted[h] += share * (n + strengths[h]) * squares[h]
         start += n
-    return -0.5 * np.vstack((left_out, fitted))
+    return heights

@@ -100,9 +100,12 @@ class TopicTerms:
     def draw(self, topics: np.ndarray, rng: np.random.Generator) -> sparse.csr_array:
         """Terms of documents with the given topics, shape (n_documents, n_terms): ones, int8, with sorted indices."""
         counts = rng.poisson(self.rate * self._factors(rng.standard_normal(len(topics))))
-        indptr, indices = _draw(topics, counts, rng.random(counts.sum()), self.background, *self._tables, self.own)
-        data = np.ones(len(indices), np.int8)
-        return sparse.csr_array((data, indices, indptr), shape=(len(topics), self.n_terms))
+        drawn, indptr = np.empty(counts.sum(), np.int32), np.concatenate([[0], np.cumsum(counts)])
+        _draw(topics, counts, rng.random(len(drawn)), self.background, *self._tables, self.own, drawn)
+        terms = sparse.csr_array((np.ones(len(drawn), np.int8), drawn, indptr), shape=(len(topics), self.n_terms))
+        terms.sum_duplicates()
+        terms.data[:] = 1
+        return terms
 
     def _present(self, rate: float, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities of presence: of every term by the base alone, and of the ``own`` terms of the topics."""
@@ -379,32 +382,22 @@ def _draw(
     own_threshold: np.ndarray,
     own_alias: np.ndarray,
     own: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:  # pragma: no cover - compiled
-    """The distinct ones of counts[d] terms drawn from topic topics[d], sorted, as indptr and indices of a CSR matrix.
+    drawn: np.ndarray,
+) -> None:  # pragma: no cover - compiled
+    """Draw counts[d] terms from topic topics[d], one document after the other.
 
     A uniform number tells the base from the topic's own terms by where it lies, and stretched it is uniform again.
     """
-    indptr = np.zeros(len(topics) + 1, np.int64)
-    indices = np.empty(len(uniforms), np.int32)
-    i = end = 0
+    i = 0
     for d in range(len(topics)):
-        start = end
-        for n in range(counts[d]):
+        for _ in range(counts[d]):
             u = uniforms[i]
-            i += 1
             if u < background:
-                indices[start + n] = _alias_draw(u / background, threshold, alias)
+                drawn[i] = _alias_draw(u / background, threshold, alias)
             else:
                 j = _alias_draw((u - background) / (1.0 - background), own_threshold, own_alias)
-                indices[start + n] = own[topics[d], j]
-        drawn = indices[start : start + counts[d]]
-        drawn.sort()
-        for n in range(counts[d]):
-            if n == 0 or drawn[n] != indices[end - 1]:
-                indices[end] = drawn[n]
-                end += 1
-        indptr[d + 1] = end
-    return indptr, indices[:end].copy()
+                drawn[i] = own[topics[d], j]
+            i += 1
 
 
 @njit(nogil=True, cache=True)

@@ -336,5 +336,12 @@ def _pick(cumulative: np.ndarray, rows: np.ndarray, uniforms: np.ndarray) -> np.
     """One draw from row ``rows[t]`` of cumulative probabilities for every t, shape (n_steps,)."""
     drawn = np.empty(len(rows), np.int64)
     for t in range(len(rows)):
-        drawn[t] = np.searchsorted(cumulative[rows[t]], uniforms[t], side="right")
+        low, high = 0, cumulative.shape[1]
+        while low < high:
+            middle = (low + high) // 2
+            if cumulative[rows[t], middle] <= uniforms[t]:
+                low = middle + 1
+            else:
+                high = middle
+        drawn[t] = low
     return drawn

@@ -139,7 +139,7 @@ def _sample(row: _Row, stream: np.ndarray) -> tuple[np.ndarray, float, float]:  
                 for _ in range(length):
                     _sweep(row, stream, chains[c], sums[c, b])
                     _visit(row, keys, chains[c], visited, mass)
-        means, error = _summary(sums / length)
+        means, error = _summary(sums, length)
         error = max(error, 1.0 / (_CHAINS * _BATCHES * length))
         if error <= _ACCURATE or length >= _LAST_BATCH:
             return means, mass[0] + np.log(mass[1]), error
@@ -190,17 +190,25 @@ def _pass_through(row: _Row, stream: np.ndarray, found: np.ndarray) -> None:  # 
 
 
 @njit(nogil=True, cache=True)
-def _summary(batches: np.ndarray) -> tuple[np.ndarray, float]:  # pragma: no cover - compiled
-    """Means (m,) of batches of chains, shape (chains, batches, m), and their standard error."""
-    n_chains, n_batches, m = batches.shape
-    means, largest = np.zeros(m), 0.0
+def _summary(sums: np.ndarray, length: int) -> tuple[np.ndarray, float]:  # pragma: no cover - compiled
+    """Means (m,) of batches of chains, from their sums over ``length`` sweeps, (chains, batches, m), and the standard error."""
+    n_chains, n_batches, m = sums.shape
+    means, chains, largest = np.zeros(m), np.empty(n_chains), 0.0
     for k in range(m):
-        chains = np.zeros(n_chains)
+        mean = within = between = 0.0
         for c in range(n_chains):
-            chains[c] = batches[c, :, k].mean()
-        mean = chains.mean()
-        within = ((batches[:, :, k] - mean) ** 2).sum() / (n_chains * n_batches - 1) / (n_chains * n_batches)
-        between = ((chains - mean) ** 2).sum() / (n_chains - 1) / n_chains
+            chains[c] = 0.0
+            for b in range(n_batches):
+                chains[c] += sums[c, b, k] / length
+            chains[c] /= n_batches
+            mean += chains[c]
+        mean /= n_chains
+        for c in range(n_chains):
+            for b in range(n_batches):
+                within += (sums[c, b, k] / length - mean) ** 2
+            between += (chains[c] - mean) ** 2
+        within /= (n_chains * n_batches - 1) * n_chains * n_batches
+        between /= (n_chains - 1) * n_chains
         means[k], largest = min(1.0, max(0.0, mean)), max(largest, within, between)
     return means, np.sqrt(largest)
 

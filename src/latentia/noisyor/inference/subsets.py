@@ -56,8 +56,10 @@ def _quickscore(
     # A subset is its parent, which lacks its lowest member, times that member. The last subset seen with a given lowest
     # member is the parent of all that follow until the next such.
     path, weight = np.empty((p + 1, m)), np.empty(p + 1)
-    path[p], weight[p] = on, 1.0
-    joint, share = on.copy(), np.empty(m)
+    joint, share = np.empty(m), np.empty(m)
+    weight[p] = 1.0
+    for k in range(m):
+        path[p, k] = joint[k] = on[k]
     total, absolute = 1.0, 1.0
     for subset in range(1, 1 << p):
         low = 0
@@ -106,7 +108,8 @@ def _cover(
     for s in range(size):
         total += before[s] * after[0, s]
     for k in range(m):
-        active[:] = before
+        for s in range(size):
+            active[s] = before[s]
         _spread(strengths[k], kept[k], active)
         mass = 0.0
         for s in range(size):
@@ -135,7 +138,8 @@ def _complete(
     strengths: np.ndarray, kept: np.ndarray, after: np.ndarray, out: np.ndarray
 ) -> None:  # pragma: no cover - compiled
     """The expectation of ``after`` over the set of findings after an active cause: the transpose of `_spread`."""
-    out[:] = after
+    for s in range(len(out)):
+        out[s] = after[s]
     for i in range(len(strengths)):
         q, step = strengths[i], 1 << i
         if q == 0.0:

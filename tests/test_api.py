@@ -79,6 +79,31 @@ def test_weights_are_numbers_of_rows(case):
         case.new(**plain).fit(**tables, sample_weight=times / 2)
 
 
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (-1.0, "is -1.0 at position 0: numbers of at least 0"),
+        (0.5, "is 0.5 at position 0. It says how often a row is there"),
+        (np.nan, "is nan at position 0: numbers of at least 0"),
+        (np.inf, "is inf at position 0: numbers of at least 0"),
+        (1e18, "adds up to .* are the most"),
+        (None, r"has shape \(49,\), and \(50,\) is needed"),
+        ("zero", "is zero for all rows"),
+    ],
+)
+def test_weights_that_are_no_numbers_of_rows_are_refused(first, said):
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    weights = np.ones(50)
+    if first is None:
+        weights = weights[1:]
+    elif first == "zero":
+        weights[:] = 0
+    else:
+        weights[0] = first
+    with pytest.raises(LatentiaError, match=said):
+        SphericalGaussianMixture(2).fit(X, sample_weight=weights)
+
+
 def test_weights_are_routed():
     X, times = planted.gaussian_mixture(300, n_components=2, n_features=4, separation=8).X, np.arange(300) % 3
     with sklearn.config_context(enable_metadata_routing=True):

@@ -5,6 +5,7 @@ from scipy.optimize import linear_sum_assignment
 from latentia import LatentiaError
 from latentia.tensor import decompose
 from latentia.tensor.operators import SymmetricFour, SymmetricThree, tensor_norm
+from latentia.tensor.polar import ascent
 
 METHODS = ["polar", "power", "adaptive", "joint", "robust", "als"]
 
@@ -132,6 +133,13 @@ def test_adaptive_uses_good_initialisers():
     starts = v + 0.1 * np.random.default_rng(0).standard_normal(v.shape)
     found = decompose(tensor, 20, method="adaptive", starts=starts, threshold=0.2)
     assert errors(found.vectors, v).max() < 0.5
+
+
+def test_of_starts_that_are_not_stable_the_best_is_kept():
+    for seed in range(6):
+        noise = SymmetricThree(symmetric(np.random.default_rng(seed).standard_normal((8, 8, 8))))
+        one, best = (ascent(noise, 8, np.random.default_rng(1), n_init=n).weights for n in (1, 4))
+        assert best @ best >= one @ one
 
 
 def test_pure_noise_is_called_unstable():

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from ..exceptions import LatentiaError
 from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
@@ -34,7 +33,7 @@ def factor_exactly(
     names: str | None = None,
 ) -> dict[str, Any]:
     """Read a table, look for an exact factorization of ``k`` components, or of the fewest, and write what was found."""
-    source, console = results.source, Console()
+    source = results.source
     if k != _AUTO and not (k.isdecimal() and int(k) > 0):
         raise LatentiaError(f"-k {k!r}: with --exact give one number of components, or auto for the fewest.")
     table = read_table(source, lambda kinds: _wanted(source, kinds, columns, ignore, names), how)
@@ -45,10 +44,9 @@ def factor_exactly(
             f"{source}: {len(rows):,} rows of {len(cells):,} columns; up to {_MOST_CELLS:,} cells can be factored exactly."
         )
     M = [[str(table.texts[name][i]).strip() for name in cells] for i in range(len(rows))]
-    say(console, f"{table.source}: {count(len(rows), 'row')} of {count(len(cells), 'column')} of exact numbers.")
+    say(f"{table.source}: {count(len(rows), 'row')} of {count(len(cells), 'column')} of exact numbers.")
     if all(_is_number(name) for name in cells):
         say(
-            console,
             f"The first line was taken for names of columns: {', '.join(cells[:5])}. If it has numbers, put names above it.",
         )
     with named(table.source):
@@ -66,8 +64,8 @@ def factor_exactly(
         (folder / "certificate.json").write_text(text + "\n", encoding="utf-8")
 
     files = results.write(write)
-    say(console, certificate["says"])
-    say(console, f"Wrote {', '.join(files)} to {results.out}")
+    say(certificate["says"])
+    say(f"Wrote {', '.join(files)} to {results.out}")
     return {
         "source": str(source), "out": str(results.out), "files": files,
         **{key: value for key, value in certificate.items() if key not in ("matrix", "rows", "columns", "proof")},

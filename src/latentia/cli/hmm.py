@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 
 from ..datasets.sequences import RARE, Sequences, read_sequences
 from ..exceptions import LatentiaError
@@ -19,42 +17,59 @@ from ..report.hmm import rows_of, summarize_hmm
 from ..report.parts import count
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..summaries import Column, Summary
+from ._options import Run
 
 from ._shared import (  # isort: skip
-    Columns, Comparison, Reading, Refine, Rows, Run, check_choice, existing, in_words_of_options, learn, parse_sizes,
-    possible_sizes, refuse_options, say, sizes_help,
+    Comparison, Reading, Rows, existing, in_words_of_options, learn, parse_sizes,
+    possible_sizes, refuse_options, say,
 )  # fmt: skip
-from ._tables import missing_help, split_names
-
-__all__ = ["apply_hmm", "hmm"]
-
-_SOURCE = "A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet."
-_COVARIANCE = "diag, full or tied: of numbers, whether columns vary together within a state, or alike in all."
-_TWO_STATE = "Two states over many symbols, and whether there is a second at all."
+from ._tables import split_names
 
 
 def hmm(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=_SOURCE)],
-    k: Annotated[str | None, typer.Option("-k", "--states", help=sizes_help("states, by default 4"))] = None,
-    two_state: Annotated[bool, typer.Option("--two-state", help=_TWO_STATE)] = False,
-    column: Annotated[str | None, typer.Option(help="Column of symbols of a table.")] = None,
-    columns: Columns = None,
-    sequence: Annotated[str | None, typer.Option(help="Column of a table whose changes start a new sequence.")] = None,
-    kind: Annotated[str, typer.Option(help="auto, symbols, vectors or counts: what the steps are.")] = "auto",
-    min_count: Annotated[int, typer.Option(help="Rarer symbols become one symbol, <rare>.", min=1)] = 1,
-    lower: Annotated[bool, typer.Option("--lower", help="Put symbols into lower case.")] = False,
-    covariance: Annotated[str, typer.Option(help=_COVARIANCE)] = "diag",
-    init: Annotated[
-        Path | None, typer.Option("--init", help="A model.npz of chains of the same steps, from which EM starts.")
-    ] = None,
-    missing: Annotated[str | None, typer.Option("--missing", help=missing_help("keep"))] = None,
-    refine: Refine = "auto",
+    source: Path,
+    k: str | None = None,
+    two_state: bool = False,
+    column: str | None = None,
+    columns: str | None = None,
+    sequence: str | None = None,
+    kind: str = "auto",
+    min_count: int = 1,
+    lower: bool = False,
+    covariance: str = "diag",
+    init: Path | None = None,
+    missing: str | None = None,
+    refine: str = "auto",
 ) -> dict[str, Any]:
-    """Learn a hidden Markov model of sequences and write tables, a model and a report."""
+    """Learn a hidden Markov model of sequences and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet.
+    k : -k, --states
+        Number of states, by default 4; FROM:TO:STEP compares a range.
+    two_state
+        Two states over many symbols, and whether there is a second at all.
+    column
+        Column of symbols of a table.
+    sequence
+        Column of a table whose changes start a new sequence.
+    kind : {auto, symbols, vectors, counts}
+        auto, symbols, vectors or counts: what the steps are.
+    min_count : >= 1
+        Rarer symbols become one symbol, <rare>.
+    lower
+        Put symbols into lower case.
+    covariance : {diag, full, tied}
+        diag, full or tied: of numbers, whether columns vary together within a state, or alike in all.
+    init
+        A model.npz of chains of the same steps, from which EM starts.
+    missing
+        Cells without a value: keep takes them as not known; by default they are an error.
+    """
     sizes = parse_sizes(k or ("2" if two_state else "4"), "states")
-    check_choice("--kind", kind, ("auto", "symbols", "vectors", "counts"))
-    check_choice("--covariance", covariance, ("diag", "full", "tied"))
     if two_state and sizes != [2]:
         raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
     results = run.results(source, "paths.csv", "states.csv", "transitions.csv", "covariances.csv")
@@ -70,10 +85,10 @@ def hmm(
         )  # fmt: skip
     _check_steps(data, two_state, covariance)
     described = _described(data)
-    say(run.console, described)
+    say(described)
     few = data.symbols or kind == "counts"
     most = len(np.unique(data.steps[data.there])) if few else data.steps.shape[1] + 1
-    sizes = possible_sizes(sizes, most, described, "states", run.console)
+    sizes = possible_sizes(sizes, most, described, "states")
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     if not two_state:
         options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
@@ -211,7 +226,7 @@ def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_hmm(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_hmm(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read other sequences; gives the function that writes their paths."""
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
@@ -228,6 +243,6 @@ def apply_hmm(model: Any, source: Path, console: Console, how: Reading) -> Calla
             "it has no names."
         )
     if data.n_unknown:
-        say(console, f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that count as {RARE}.")
-    say(console, _described(data))
+        say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that count as {RARE}.")
+    say(_described(data))
     return lambda path: rows_of(model, data.given, data.lengths, data.names, _labels(data)).write(path)

@@ -372,11 +372,11 @@ class Summary:
         What the foot of the page says of their numbers; by default that they begin at 0, in the tables and the model too.
     """
 
-    title: str
-    says: str
-    nouns: tuple[str, str, str]
-    evidence: Evidence
-    parts: tuple[Table | Figure | Section, ...]
+    title: str = ""
+    says: str = ""
+    nouns: tuple[str, str, str] = ("", "", "")
+    evidence: Evidence = field(default_factory=lambda: Evidence([]))
+    parts: tuple[Table | Figure | Section, ...] = ()
     answer: Answer = Answer("", "")
     size: int = 0
     source: str = ""

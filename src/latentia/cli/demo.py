@@ -107,7 +107,7 @@ def demo(
         with _compiled_ahead():
             for chapter in CHAPTERS:
                 with console.status(f"{chapter.title} ..."):
-                    fits.append(_run(chapter, folder, console, evidence))
+                    fits.append(_run(chapter, folder, evidence))
         write_page(folder / _INDEX, _index(fits, time.monotonic() - start))
 
     written = results.write(write)

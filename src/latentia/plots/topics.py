@@ -25,8 +25,6 @@ from ._axes import (
     several_axes,
 )  # fmt: skip
 
-__all__ = ["plot_prevalence", "plot_topics"]
-
 _MOST = 12  # panels that are drawn by default
 _TOPICS = {"TopicTables": "components_", "MomentMultiLabelClassifier": "word_probabilities_"}
 

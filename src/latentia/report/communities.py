@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,10 @@ from ..exceptions import LatentiaError
 from ..moments import Graph
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from ._graph import Pie, draw_graph
-from ._missing import without_data
 from .figures import PALETTE as BASIC
 from .figures import named_bars
-from .page import written
+from .page import page
 from .parts import count, directions, evidence_of, grades_say, largest, listing
-
-__all__ = ["PALETTE", "communities_of", "cut", "memberships_of", "suggested", "summarize_communities"]
 
 PALETTE = (
     *BASIC[:7], "#7b3fa0", "#d1b800", "#b2182b", "#1fb5ad", "#7fb800", "#e0399a", "#a65628", "#a58be8", "#17835a",
@@ -32,14 +29,12 @@ _LISTED, _NUMBERED, _TABLE = 2000, 25, 60
 _LONGEST, _LONG, _SHORT, _LABEL = 40, 80, 24, 22  # characters of names
 
 
+@page("Communities", "the drawing of the graph (numbers of edges are what the model expects)", "A")
 def summarize_communities(
     model: Any,
     graph: Any = None,
     *,
     threshold: float = 0.1,
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-    title: str = "Communities",
-    source: str = "",
 ) -> Summary:
     """Say what communities a graph has, and how far they can be trusted.
 
@@ -51,34 +46,24 @@ def summarize_communities(
         The graph that it was fitted on. Without it there is no drawing, and numbers of edges are those that the model expects.
     threshold : float
         Share from which a community is listed for a node.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of communities, the first value the number.
-    title, source : str
-        Heading of the page, and where the graph came from.
 
     Returns
     -------
     Summary
 
     """
-    lacks = "the drawing of the graph (numbers of edges are what the model expects)"
-    missing = without_data(lacks, "A") if graph is None else ""
     graph = _Expected(model) if graph is None else graph_of(graph, model.directed_)
     if graph.n_nodes != model.n_features_in_:
         raise LatentiaError(
             f"The graph has {graph.n_nodes} nodes, and the fit {model.n_features_in_}: the same ones are needed."
         )
-    evidence, sizes = evidence_of(model), np.nan_to_num(model.memberships_).sum(axis=0)
+    sizes = np.nan_to_num(model.memberships_).sum(axis=0)
     return Summary(
-        title, _says(model, graph), ("community", "communities", "nodes"), evidence,
-        (table := communities_of(model, graph, threshold), _section(model, graph, threshold)),
-        Answer("Which groups do the nodes form?", *_words_and_picture(model, graph, table)),
-        size=len(sizes), source=source, error=_error(evidence, sizes), reading=_reading(model), comparison=comparison,
-        missing=missing, styles=("tables.css", "communities.css"), scripts=("communities.js",), colours=PALETTE,
+        says=_says(model, graph), parts=(table := communities_of(model, graph, threshold), _section(model, graph, threshold)),
+        answer=Answer("Which groups do the nodes form?", *_words_and_picture(model, graph, table)),
+        size=len(sizes), error=_error(evidence_of(model), sizes), reading=_reading(model),
+        styles=("tables.css", "communities.css"), scripts=("communities.js",), colours=PALETTE,
     )  # fmt: skip
-
-
-write_communities_report = written(summarize_communities)
 
 
 class _Expected:

@@ -14,8 +14,8 @@ from ..evidence import Evidence
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from .contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
 from .figures import bars, beside, heat_map, shortened
-from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error, short_number
+from .page import page
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
 NOUNS = {
     "pca": "direction", "regression": "coefficient", "logistic": "coefficient", "mixture": "component", "ising": "coupling",
@@ -86,6 +86,7 @@ class _Seen:
         return means if self.scaling is None else means * self.scaling[1] + self.scaling[0]
 
 
+@page("What one table has and the other lacks")
 def summarize_contrast(
     model: Any,
     U: Any,
@@ -99,9 +100,6 @@ def summarize_contrast(
     row_labels: Sequence[Column] = (),
     files: tuple[str, str] = ("", ""),
     target: str = "the target",
-    title: str = "What one table has and the other lacks",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
 ) -> Summary:
     """Say what a model found of one view, beside what simpler methods say.
 
@@ -125,10 +123,6 @@ def summarize_contrast(
         Where U and V came from.
     target : str
         Name of the target.
-    title, source : str
-        Heading of the page, and where the rows came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of components, the first value the number.
 
     Returns
     -------
@@ -150,11 +144,10 @@ def summarize_contrast(
     what = {"files": files, "widths": (len(names), len(names_v)), "shared": shared, "known": known}
     bad = evidence.measured and evidence.grade == "not supported"
     return Summary(
-        title,
-        f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
-        (noun, f"{noun}s", "rows"),
-        _by_name(evidence, seen),
-        (
+        says=f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
+        nouns=(noun, f"{noun}s", "rows"),
+        evidence=_by_name(evidence, seen),
+        parts=(
             table,
             Section("contrast.html", what),
             _distances(seen, found),
@@ -165,16 +158,11 @@ def summarize_contrast(
         ),
         answer=Answer(_QUESTIONS[noun].format(seen=seen, target=target), _words(seen, 1 - shared), picture),
         size=size,
-        source=source,
-        error=mean_error(evidence, _ERRORS[noun].replace("UNIT", seen.unit)),
-        comparison=comparison,
+        error=_ERRORS[noun].replace("UNIT", seen.unit),
         reading=_READING[:-1] if known else _READING,
         note=_SIMPLER if bad else "",
         styles=("tables.css", "contrast.css"),
     )
-
-
-write_contrast_report = written(summarize_contrast)
 
 
 def _by_name(evidence: Evidence, seen: _Seen) -> Evidence:

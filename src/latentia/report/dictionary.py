@@ -8,27 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..dictionary.codes import needed, row_errors, sparse_codes
+from ..dictionary.codes import needed, sparse_codes
+from ..dictionary.codes import row_errors as row_errors
 from ..dictionary.patches import as_grey, psnr
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
-from ._missing import without_data
 from .figures import bars, heat_map, lines, picture
 from .mixture import scaling_of
-from .page import written
-from .parts import (
-    column_names,
-    component_marks,
-    count,
-    evidence_of,
-    grades_say,
-    largest,
-    listing,
-    mean_error,
-    short_number,
-)
-
-__all__ = ["Restored", "codes_of", "row_errors", "summarize_dictionary", "write_dictionary_report"]
+from .page import page
+from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
 _TILES, _CURVES, _PANELS, _LISTED = 60, 12, 24, 300  # atoms as pictures, as curves, with bars, and in the table
 _STRONGEST, _PRINTED, _BARS = 6, 5, 8
@@ -46,6 +34,7 @@ class Restored(NamedTuple):
     restored: np.ndarray
 
 
+@page("Atoms", "rows and how well they are described")
 def summarize_dictionary(
     model: Any,
     X: Any = None,
@@ -56,9 +45,6 @@ def summarize_dictionary(
     pictures: Sequence[Restored] = (),
     scaling: Mapping[str, np.ndarray] | None = None,
     row_labels: Sequence[Column] = (),
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-    title: str = "Atoms",
-    source: str = "",
 ) -> Summary:
     """Say what atoms were found, and how far they can be trusted.
 
@@ -80,17 +66,13 @@ def summarize_dictionary(
         What brought the columns to standard deviation 1, if anything did.
     row_labels : sequence of Column
         What tells the rows apart.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of atoms, the first value the number.
-    title, source : str
-        Heading of the page, and where the rows came from.
 
     Returns
     -------
     Summary
 
     """
-    evidence, (m, n) = evidence_of(model), model.components_.shape
+    m, n = model.components_.shape
     names = column_names(columns, n, X=X, what="atoms")
     if patch is not None and (size := int(np.prod(patch))) != n:
         raise LatentiaError(f"patches of the shape {tuple(patch)} have {size} values, and the atoms {n}.")
@@ -107,28 +89,23 @@ def summarize_dictionary(
         parts[:0], said = _described(model, X, codes, one, many)
     shown = [_shown(one) for one in pictures]
     return Summary(
-        title, _says(model, None if X is None else X.shape[0], n, patch), ("atom", "atoms", many), evidence,
-        (*_drawn(model, names if columns is not None and patch is None else [], shown), *parts),
-        Answer(f"Of which patterns is every {one} a sum?",
+        says=_says(model, None if X is None else X.shape[0], n, patch), nouns=("atom", "atoms", many),
+        parts=(*_drawn(model, names if columns is not None and patch is None else [], shown), *parts),
+        answer=Answer(f"Of which patterns is every {one} a sum?",
                _words(model, names if columns is not None and patch is None else [], one, many),
                _atoms(model, names, patch, many)),
-        size=m, source=source, comparison=comparison, styles=("tables.css", "dictionary.css"),
-        error=mean_error(
-            evidence,
-            "Expected error of an atom: {} on average, as a distance of atoms of length 1; 0 is perfect, and 1.41 has nothing "
-            "in common with the true one.",
-        ),
+        size=m, styles=("tables.css", "dictionary.css"),
+        error="Expected error of an atom: {} on average, as a distance of atoms of length 1; 0 is perfect, and 1.41 has "
+        "nothing in common with the true one.",
         reading=(
             ("Code", f"The atoms that a {one} uses, up to {model.sparsity_}, with their weights: those that come nearest to it "
              "are taken one after the other, and the weights of all fitted anew each time."),
             ("What to do next", f"-k 100:400:100 compares several numbers of atoms. {_NEXT[one]}"),
         ),
-        missing=without_data("rows and how well they are described") if X is None else "",
         lines=(*said, *(f"{one['name']}: rebuilt with a PSNR of {one['psnr']:.1f} dB." for one in shown)),
     )  # fmt: skip
 
 
-write_dictionary_report = written(summarize_dictionary)
 _NEXT = {
     "row": "'latentia apply' gives the codes of other rows and, with --denoise, the rows as the atoms say them.",
     "patch": "'latentia apply' rebuilds another picture from these atoms; noise that they cannot say is left out.",

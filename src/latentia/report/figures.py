@@ -17,11 +17,6 @@ import numpy as np
 
 from ..datasets.images import picture_of
 
-__all__ = [
-    "PALETTE", "bands", "bars", "beside", "heat_map", "intervals", "lines", "links", "means_map", "named_bars", "overlaid",
-    "picture", "places_on_a_plane", "points", "shortened", "spectrum", "strips", "thinned", "trend",
-]  # fmt: skip
-
 # Okabe and Ito's colours, safe for the colour-blind; numbers always stand beside them.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d00", "#52606d")
 _PALE, _INK = "pale", "ink"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,20 +11,9 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..sequences import TwoStateHMM
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
-from ._missing import without_data
 from .figures import heat_map, lines, means_map, shortened, strips
-from .page import written
-from .parts import (
-    column_names,
-    component_marks,
-    count,
-    evidence_of,
-    grades_say,
-    largest,
-    listing,
-    mean_error,
-    short_number,
-)
+from .page import page
+from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
 _LISTED, _BARS, _IN_FILE, _LEAST = (
     10,
@@ -50,10 +39,10 @@ def emission_lifts(model: Any, steps: np.ndarray | None = None) -> np.ndarray:
     return np.asarray(model.emissionprob_ / np.where(frequencies > 0, frequencies, np.inf))
 
 
+@page("States", "sequences and their paths", "X, lengths")
 def summarize_hmm(
     model: Any, steps: Any = None, lengths: Any = None, *, columns: Sequence[str] | None = None,
-    names: Sequence[str] | None = None, row_labels: Sequence[Column] = (), criteria: str = "", title: str = "States",
-    source: str = "", comparison: Sequence[Mapping[str, Any]] | None = None,
+    names: Sequence[str] | None = None, row_labels: Sequence[Column] = (), criteria: str = "",
 ) -> Summary:  # fmt: skip
     """Say what a hidden Markov model found, and how far it can be trusted.
 
@@ -74,10 +63,6 @@ def summarize_hmm(
         What tells steps of numbers apart.
     criteria : str
         What the screen says of the fit as a whole.
-    title, source : str
-        Heading of the page, and where the sequences came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of states, the first value the number.
 
     Returns
     -------
@@ -116,19 +101,14 @@ def summarize_hmm(
         if symbols else "Expected error of a state's means: {} standard deviations on average."
     )  # fmt: skip
     (moves, *listed), called = _transitions(model), _called(model, words, features)
+    pass_ = "sequences" if rows is None or len(lengths) > 1 else "steps"
     picture = moves if rows is None else _strip(rows, lengths, called)
     return Summary(
-        title, says, ("state", "states", "steps"), evidence,
-        (states, *([moves] if picture is not moves else []), *listed, *parts, *seen[:1]),
-        Answer(f"Which hidden states do the {'sequences' if rows is None or len(lengths) > 1 else 'steps'} pass through?",
-               _words(model, called), picture),
-        size=size, source=source, error=mean_error(evidence, error), reading=(("Path", _PATH),), comparison=comparison,
-        missing=without_data("sequences and their paths", "X, lengths") if rows is None else "",
+        says=says, parts=(states, *([moves] if picture is not moves else []), *listed, *parts, *seen[:1]),
+        answer=Answer(f"Which hidden states do the {pass_} pass through?", _words(model, called), picture),
+        size=size, error=error, reading=(("Path", _PATH),),
         note="" if (not isinstance(model, TwoStateHMM) or model.detected_) else _NOT_DETECTED,
     )  # fmt: skip
-
-
-write_hmm_report = written(summarize_hmm)
 
 
 def rows_of(model: Any, steps: np.ndarray, lengths: Any, names: Any = None, row_labels: Sequence[Column] = ()) -> Table:

@@ -18,18 +18,18 @@ from ..evidence import Check, Evidence, at_least
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Summary, Table, block
 from .figures import heat_map, shortened, spectrum, trend
-from .page import written
+from .page import page
 from .parts import count, directions, evidence_of, grades_say, largest, listing, short_number
-
-__all__ = ["communities_of", "community_evidence", "summarize_matrix", "telling_words", "write_matrix_report"]
 
 _ROWS, _PRINTED, _NEAREST, _FEW, _FEWER = 20, 8, 10, 8, 6
 _PICTURED, _GROUP, _MEMBERS, _DIRECTIONS, _MOST, _LEAST_SEEN = 16, 4, 12, 200, 40, 50
 
+_GROUPS = "community", "communities", "edges"
 Others = Callable[[int], list[tuple[str, float]]]
 """What is beside a word, by its number: names with a number each."""
 
 
+@page("Pairs")
 def summarize_matrix(
     model: Any,
     counts: Any = None,
@@ -38,8 +38,6 @@ def summarize_matrix(
     communities: bool = False,
     listed: int = _ROWS,
     comparison: Sequence[Mapping[str, Any]] | None = None,
-    title: str = "Pairs",
-    source: str = "",
 ) -> Summary:
     """Say what a matrix of pair probabilities says, and how far it can be trusted.
 
@@ -57,8 +55,6 @@ def summarize_matrix(
         Words whose nearest ones the longest tables have.
     comparison : sequence of dict, optional
         Rows of a table that compares ranks: "rank", "held-out log-likelihood", "above independent words" and others.
-    title, source : str
-        Heading of the page, and where the pairs came from.
 
     Returns
     -------
@@ -84,23 +80,19 @@ def summarize_matrix(
     picture = next((one for one in (*groups, *words.similar()) if isinstance(one, Figure)), drawn)
     groups = [one for one in groups if one is not picture]
     return Summary(
-        title, f"{count(round(pairs), noun)} of {count(size, thing)}, {pairs / size:.3g} a {thing}; rank {rank}.",
-        ("community", "communities", "edges") if communities else ("pair probability", "pair probabilities", "pairs"),
-        evidence,
-        (
+        says=f"{count(round(pairs), noun)} of {count(size, thing)}, {pairs / size:.3g} a {thing}; rank {rank}.",
+        nouns=_GROUPS if communities else ("pair probability", "pair probabilities", "pairs"), evidence=evidence,
+        parts=(
             *groups, *(() if model.symmetric else words.following()), *words.nearest(thing),
             *(() if picture is drawn else (drawn,)),
             _directions(model, "spectrum" if communities else "components"),
             *((_held_out(comparison, rank, thing),) if comparison and len(comparison) > 1 else ()), words.table(),
         ),
-        Answer(_asked(model, communities), _words(words, groups), picture),
-        size=rank, source=source, comparison=comparison, reading=_reading(thing, rank, evidence),
+        answer=Answer(_asked(model, communities), _words(words, groups), picture),
+        size=rank, reading=_reading(thing, rank, evidence),
         error="" if communities or error is None else _ERROR.format(error, min(error / 2, 1)),
         numbered="Communities are numbered from 0, as in the tables. " if communities else "",
     )  # fmt: skip
-
-
-write_matrix_report = written(summarize_matrix)
 
 
 def _asked(model: Any, communities: bool) -> str:
@@ -326,8 +318,7 @@ def community_evidence(model: Any) -> Evidence:
         "may be in a wrong one all the same.", "section 2", "verdict", remedy, kept + 1 if kept else 0,
     )  # fmt: skip
     others = [replace(check, role="note") for check in evidence_of(model).checks if check.name != decides.name]
-    nouns = ("community", "communities", "edges")
-    return Evidence([decides, *others], subject=f"these {model.n_components} communities", nouns=nouns)
+    return Evidence([decides, *others], subject=f"these {model.n_components} communities", nouns=_GROUPS)
 
 
 # --- directions -----------------------------------------------------------------------------------------------------

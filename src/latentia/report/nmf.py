@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +11,10 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded, histogram
 from ._any import summarize_any
-from ._missing import without_data
 from .dictionary import row_errors
 from .figures import PALETTE, heat_map, lines, overlaid, picture, shortened, thinned
-from .page import written
-from .parts import component_marks, count, evidence_of, grades_say, largest, listing, mean_error, short_number
+from .page import page
+from .parts import component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
 METHODS = {
     "spa": "successive projections",
@@ -76,6 +75,7 @@ class _Seen:
         return f"Each is a {self.one} of the data{more}."
 
 
+@page("Components", "rows and how well they are described")
 def summarize_nmf(
     model: Any,
     X: Any = None,
@@ -86,9 +86,6 @@ def summarize_nmf(
     image: Sequence[int] | None = None,
     picture_shape: Sequence[int] | None = None,
     row_labels: Sequence[Column] = (),
-    title: str = "Components",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
 ) -> Summary:
     """Say what components were found, from which rows, and how far they can be trusted.
 
@@ -110,17 +107,13 @@ def summarize_nmf(
         Height and width of the pictures that the rows are: components are drawn as pictures then.
     row_labels : sequence of Column
         What tells the rows apart, their numbers first.
-    title, source : str
-        Heading of the page, and where the rows came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of components, the first value the number.
 
     Returns
     -------
     Summary
 
     """
-    names, evidence, n = _checked(model, X, columns, rows, image, picture_shape), evidence_of(model), 0
+    names, n = _checked(model, X, columns, rows, image, picture_shape), 0
     called = [f"row {row}" if rows is None else str(rows[row]) for row in model.anchors_]
     axis = axis_of(names) if picture_shape is None and len(names) >= _FEW_COLUMNS else None
     seen, files = _Seen(model, names, called, axis, image, picture_shape), list[Table]()
@@ -136,26 +129,16 @@ def summarize_nmf(
     }
     said = what.get(one, f"{count(n, 'picture')} of {_pixels(picture_shape)}")
     return Summary(
-        title,
-        count(len(called), "component") + (f" in {said}; each {one} is a mixture of them." if n else f" of {width}."),
-        ("component", "components", f"{one}s"),
-        evidence,
-        (*others, _section(seen), *_rounds(seen), _table(seen), *files),
-        Answer(f"Which pure {one}s are all other {one}s mixtures of?", _words(seen), picture),
+        says=count(len(called), "component")
+        + (f" in {said}; each {one} is a mixture of them." if n else f" of {width}."),
+        nouns=("component", "components", f"{one}s"),
+        parts=(*others, _section(seen), *_rounds(seen), _table(seen), *files),
+        answer=Answer(f"Which pure {one}s are all other {one}s mixtures of?", _words(seen), picture),
         size=len(called),
-        source=source,
-        error=mean_error(
-            evidence,
-            f"Expected error of a component: {{}} on average, as a distance with {_UNITS[model.mixing_kind_]}; 0 is perfect.",
-        ),
-        comparison=comparison,
+        error=f"Expected error of a component: {{}} on average, as a distance with {_UNITS[model.mixing_kind_]}; 0 is perfect.",
         reading=(("What to do next", _NEXT.format(one)),),
-        missing="" if n else without_data("rows and how well they are described"),
         styles=("tables.css", "nmf.css"),
     )
-
-
-write_nmf_report = written(summarize_nmf)
 
 
 def _words(seen: _Seen) -> str:

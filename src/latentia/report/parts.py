@@ -9,31 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..evidence import GRADES, Evidence, Grade
-from ..evidence.checks import count, describe
+from ..evidence.checks import count as count
+from ..evidence.checks import describe
 from ..evidence.grades import status
 from ..exceptions import LatentiaError
 from ..summaries import Column
-
-__all__ = [
-    "Mark",
-    "Nouns",
-    "column_names",
-    "comparison_rows",
-    "component_marks",
-    "count",
-    "directions",
-    "evidence_of",
-    "evidence_parts",
-    "first_sentence",
-    "grade_mark",
-    "grades_say",
-    "largest",
-    "listing",
-    "mark_of",
-    "mean_error",
-    "short_number",
-    "version",
-]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ..contrastive import (
 from ..evidence import Evidence
 from ..nmf import ApproximateNMF, PoissonNMF
 from ..summaries import Answer, Column, Figure, Summary, Table, graded
-from .figures import heat_map, named_bars, shortened
+from .figures import heat_map, named_bars
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -175,10 +175,7 @@ def _map(values: np.ndarray | None, labels: list[str], names: list[str], evidenc
     one, many, _ = evidence.nouns
     chosen = np.sort(largest((values**2).sum(axis=0), _MAP_COLUMNS))
     rows = labels or [f"{one} {k}" for k in range(len(values))]
-    hover = [
-        [f"{row}, {shortened(names[d])}\n{own[d]:.4g}" for d in chosen] for row, own in zip(rows, values, strict=True)
-    ]
-    signed = bool((values < 0).any())
+    hover, signed = "{row}, {column}\n{value:.4g}", bool((values < 0).any())
     return (
         Figure(
             "map",

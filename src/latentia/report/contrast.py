@@ -447,8 +447,7 @@ def _covariance(seen: _Seen, cut: str) -> Figure:
     own, names = seen.ours, seen.names
     chosen = np.sort(largest(np.abs(np.diag(own)), _MOST_MAP))
     texts = [names[d] for d in chosen]
-    hover = [[f"{shortened(a)} and {shortened(b)}\n{own[i, j]:+.3g}" for j, b in zip(chosen, texts, strict=True)]
-             for i, a in zip(chosen, texts, strict=True)]  # fmt: skip
+    hover = "{row} and {column}\n{value:+.3g}"
     data = heat_map(own[np.ix_(chosen, chosen)], texts, texts, hover=hover, signed=True)
     caption = f"Covariances once the shared part is removed, in standard deviations of the columns: {_COLOURS}{cut}"
     label = "Heat map of covariances; covariances.csv holds the numbers"
@@ -491,30 +490,26 @@ def _stacked(answers: Mapping[str, np.ndarray], names: list[str], noun: str) -> 
     ours = next(iter(answers.values()))
     chosen = np.sort(largest((ours**2).sum(axis=0), _MOST_MAP))
     shown = [(k, name, found[k]) for k in range(min(len(ours), _MOST_DIRECTIONS)) for name, found in answers.items()]
-    rows, values = (
-        [f"{k} {name.partition(':')[0]}" for k, name, _ in shown],
-        np.array([own[chosen] for _, _, own in shown]),
-    )
-    hover = [[f"{noun} {k}, {name}\n{shortened(names[d])}: {own[d]:+.3g}" for d in chosen] for k, name, own in shown]
+    rows = [f"{k} {name.partition(':')[0]}" for k, name, _ in shown]
+    values = np.array([own[chosen] for _, _, own in shown])
+
+    def hover(i: int, j: int) -> str:
+        k, name, own = shown[i]
+        return f"{noun} {k}, {name}\n{shortened(names[chosen[j]])}: {own[chosen[j]]:+.3g}"
+
     return heat_map(values, rows, [names[d] for d in chosen], hover=hover, signed=True)
 
 
 def _linear_map(seen: _Seen) -> Figure:
     """A, columns in units of their standard deviations."""
-    scaled, of_v, of_u = (
-        seen.model.linear_map_ * spread_of(seen.U) / spread_of(seen.V)[:, None],
-        seen.names_v,
-        seen.names,
-    )
+    scaled = seen.model.linear_map_ * spread_of(seen.U) / spread_of(seen.V)[:, None]
     rows, columns = (np.sort(largest((scaled**2).sum(axis=axis), _MOST_MAP)) for axis in (1, 0))
-    hover = [
-        [
-            f"{shortened(of_v[a])} of V, from {shortened(of_u[b])} of U\n{scaled[a, b]:+.3g} standard deviations for one"
-            for b in columns
-        ]
-        for a in rows
-    ]
-    values, below, across = scaled[np.ix_(rows, columns)], [of_v[a] for a in rows], [of_u[b] for b in columns]
+    hover = "{row} of V, from {column} of U\n{value:+.3g} standard deviations for one"
+    values, below, across = (
+        scaled[np.ix_(rows, columns)],
+        [seen.names_v[a] for a in rows],
+        [seen.names[b] for b in columns],
+    )
     cut = f" The {_MOST_MAP} columns with the largest." if max(scaled.shape) > _MOST_MAP else ""
     return Figure(
         "map",

@@ -224,24 +224,28 @@ def _words(model: Any, names: list[str], one: str, many: str) -> str:
     return f"{patterns}: {most}." if most else f"{patterns}."
 
 
+_GREY = "Grey is zero; an atom and its negative are the same atom."
+
+
 def _atoms(model: Any, names: list[str], patch: Sequence[int] | None, many: str) -> Figure | Section:
     """The most used atoms: as pictures, as curves over the columns, or of few columns as rows of a heat map."""
     (m, n), components = model.components_.shape, model.components_
     if patch is not None:
         marks = component_marks(evidence_of(model), m)
-        atoms = [
-            {"number": i, "used": _used(model.usage_[i]), "error": error, "grade": mark,
-             "picture": picture(as_grey(atom).reshape(tuple(patch)))}
-            for i, (atom, (error, mark)) in enumerate(zip(components[:_TILES], marks, strict=False))
+        tiles = [
+            {"number": i, "used": _used(used), "error": error, "grade": mark, "alt": f"atom {i}",
+             "title": f"atom {i}: used in {_used(used)} of the {many}", "picture": picture(as_grey(atom).reshape(tuple(patch)))}
+            for i, (atom, used, (error, mark)) in enumerate(zip(components[:_TILES], model.usage_, marks, strict=False))
         ]  # fmt: skip
-        return Section("atoms.html", {"atoms": atoms, "total": m, "many": many})
+        cut = f" The first {len(tiles)} of {m}; atoms.png shows all." if len(tiles) < m else ""
+        hint = f"The most used first, with the share of the {many} that use it.{cut} {_GREY}"
+        return Section("tiles.html", {"tiles": tiles, "tile": 56, "things": "atoms", "hint": hint})
     caption = "Weights have squares that sum to 1; an atom and its negative are the same atom."
     label = "The weights of the columns in the atoms; atoms.csv holds the numbers"
     if n < _FEW_COLUMNS:
         rows = [f"atom {k}" for k in range(min(m, _PANELS))]
-        hover = [[f"{row}, {name}\n{x:+.3g}" for name, x in zip(names, own, strict=True)]
-                 for row, own in zip(rows, components, strict=False)]  # fmt: skip
-        data, most = heat_map(components[: len(rows)], rows, names, hover=hover, signed=True), len(rows)
+        hover, most = "{row}, {column}\n{value:+.3g}", len(rows)
+        data = heat_map(components[:most], rows, names, hover=hover, signed=True)
     else:
         x, most = np.arange(1, n + 1), min(m, _CURVES)
         series = [(f"atom {k}: {_used(model.usage_[k])}", x, atom) for k, atom in enumerate(components[:most])]
@@ -258,20 +262,29 @@ def _atoms(model: Any, names: list[str], patch: Sequence[int] | None, many: str)
 def _drawn(model: Any, names: list[str], pictures: Sequence[Mapping[str, Any]]) -> tuple[Section, ...]:
     """Where columns have names, the first atoms with bars; and pictures that they make."""
     m, marks = len(model.components_), component_marks(evidence_of(model), len(model.components_))
-    several = names if len(names) >= _FEW_COLUMNS else []
+    drawn = [_bars(names, one) for one in model.components_[:_PANELS]] if len(names) >= _FEW_COLUMNS else []
     atoms = [
-        {"number": i, "used": _used(model.usage_[i]), "error": error, "grade": mark, "bars": _bars(names, atom)}
-        for i, (atom, (error, mark)) in enumerate(zip(model.components_[:_PANELS], marks, strict=False))
-        if several
-    ]
-    values = {"atoms": atoms, "total": m, "pictures": pictures, "sparsity": int(model.sparsity_)}
-    return (Section("dictionary.html", values),) if atoms or pictures else ()
+        {"number": i, "used": f"in {_used(model.usage_[i])} of the rows", "error": error, "grade": mark, "bars": bars}
+        for i, (bars, (error, mark)) in enumerate(zip(drawn, marks, strict=False))
+    ]  # fmt: skip
+    cut = f" {len(atoms)} of {m} atoms; atoms.csv holds all." if len(atoms) < m else ""
+    hint = f"The columns of most weight, blue to the right where it is positive, brown to the left where it is negative.{cut}"
+    panels = {
+        "place": "atoms-by-column",
+        "title": "The columns of the atoms",
+        "hint": hint,
+        "panels": atoms,
+        "signed": True,
+    }
+    made = {"total": m, "pictures": pictures, "sparsity": int(model.sparsity_)}
+    shown = ("panels.html", panels, atoms), ("dictionary.html", made, pictures)
+    return tuple(Section(template, values) for template, values, some in shown if some)
 
 
-def _bars(names: list[str], atom: np.ndarray) -> list[tuple[str, float, float]]:
+def _bars(names: list[str], atom: np.ndarray) -> list[tuple[str, float, str, str]]:
     """Columns of most weight, with signed lengths in percent."""
-    shares = atom / max(float(np.abs(atom).max()), 1e-300)
-    return [(names[d], float(atom[d]), 50 * float(shares[d])) for d in largest(np.abs(atom), _BARS)]
+    shares = 50 * atom / max(float(np.abs(atom).max()), 1e-300)
+    return [(names[d], float(shares[d]), "", f"{atom[d]:+.2f}") for d in largest(np.abs(atom), _BARS)]
 
 
 def _shown(one: Restored) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -46,18 +46,24 @@ def heat_map(
     rows: Sequence[str],
     columns: Sequence[str],
     *,
-    hover: Sequence[Sequence[str]],
+    hover: str | Callable[[int, int], str],
     signed: bool = False,
     digits: int = 2,
     row_title: str = "",
     column_title: str = "",
     small: bool = False,
 ) -> dict[str, Any]:
-    """Values (n, m) as colours, the first row on top; signed ones go from blue through nothing at zero to brown."""
-    many = small or values.size > _ANNOTATED
+    """Values (n, m) as colours, the first row on top; signed ones go from blue through nothing at zero to brown.
+
+    ``hover`` is what is said of a cell, with ``{row}``, ``{column}`` and ``{value}``, or a function of their numbers.
+    """
+    many, below, across = small or values.size > _ANNOTATED, [*map(shortened, rows)], [*map(shortened, columns)]
+    told = [
+        [hover.format(row=row, column=column, value=values[i, j]) if isinstance(hover, str) else hover(i, j)
+         for j, column in enumerate(across)] for i, row in enumerate(below)
+    ]  # fmt: skip
     return {
-        "kind": "heat", "values": _rounded(values), "rows": [shortened(row) for row in rows],
-        "columns": [shortened(column) for column in columns], "hover": [list(row) for row in hover], "signed": signed,
+        "kind": "heat", "values": _rounded(values), "rows": below, "columns": across, "hover": told, "signed": signed,
         "top": float(np.abs(values).max(initial=0.0)) or 1.0, "digits": None if many else digits,
         "titles": [row_title, column_title], "height": 18 if small else 27,
         "width": (14 if small else 18 if many else 40) * len(columns) + (110 if small else 140),
@@ -78,18 +84,15 @@ def means_map(
     """
     chosen = np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS]
     chosen = np.sort(chosen) if len(chosen) <= _GLANCE else chosen
-    rows = [f"{what} {k}" for k in range(len(means))]
-    spread = np.zeros_like(means) if deviations is None else deviations
-    more = "" if deviations is None else ", standard deviation {:.4g}"
-    hover = [
-        [
-            f"{row}, {shortened(names[d])}\nmean {means[k, d]:.4g}{more.format(spread[k, d])}\n{distances[k, d]:+.2f} standard "
-            "deviations from the overall mean"
-            for d in chosen
-        ]
-        for k, row in enumerate(rows)
-    ]
-    return heat_map(distances[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=True, digits=1)
+    rows, shown = [f"{what} {k}" for k in range(len(means))], [names[d] for d in chosen]
+
+    def hover(k: int, j: int) -> str:
+        d = chosen[j]
+        more = "" if deviations is None else f", standard deviation {deviations[k, d]:.4g}"
+        far = f"{distances[k, d]:+.2f} standard deviations from the overall mean"
+        return f"{rows[k]}, {shortened(names[d])}\nmean {means[k, d]:.4g}{more}\n{far}"
+
+    return heat_map(distances[:, chosen], rows, shown, hover=hover, signed=True, digits=1)
 
 
 def links(

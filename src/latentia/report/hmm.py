@@ -182,10 +182,7 @@ def _in_file(first: tuple[Column, ...], *own: Column) -> Table:
 
 def _transitions(model: Any) -> tuple[Figure, Table]:
     names = [str(i) for i in range(len(model.transmat_))]
-    hover = [
-        [f"from state {i} to state {j}\nprobability {p:.3f}" for j, p in enumerate(row)]
-        for i, row in enumerate(model.transmat_)
-    ]
+    hover = "from state {row} to state {column}\nprobability {value:.3f}"
     figure = Figure(
         "transitions", heat_map(model.transmat_, names, names, hover=hover, row_title="from", column_title="to"),
         "Transitions", "Heat map of the transitions; transitions.csv holds the same numbers",
@@ -265,12 +262,15 @@ def _of_symbols(
         Column("probability", np.take_along_axis(found, top, 1).ravel(), ".8f"),
         Column("lift", np.take_along_axis(lifts, top, 1).ravel(), ".4f", meaning=_LIFT),
     )
-    marks = [mark for _, mark in component_marks(evidence_of(model), len(found))]
+    shown = zip(component_marks(evidence_of(model), len(found)), probable, found, lifts, strict=True)
     panels = [
-        (mark, [(names[s], p[s], lift[s]) for s in own])
-        for mark, own, p, lift in zip(marks, probable, found, lifts, strict=True)
-    ]
-    return words, states, Section("symbols.html", {"panels": panels})
+        {"number": k, "grade": mark, "error": None, "bars": [
+            (names[s], 70 * p[s] / p[own[0]], f"{p[s]:.1%}", f"{lift[s]:.{int(lift[s] < 100)}f}") for s in own
+        ]} for k, ((_, mark), own, p, lift) in enumerate(shown)
+    ]  # fmt: skip
+    hint = "Bars: probability in the state. Lift: how many times as probable as in all the data."
+    heads, title = ("Symbol", "Probability", "Lift"), "Symbols of the states"
+    return words, states, Section("panels.html", {"title": title, "hint": hint, "heads": heads, "panels": panels})
 
 
 _LIFT = (

@@ -172,13 +172,12 @@ def _map(model: Any, values: np.ndarray | None, names: list[str]) -> Figure:
     shares = model.mixing_ / np.where(deviation > 0, deviation, 1.0)[:, None]
     chosen = np.sort(largest(np.abs(shares).max(axis=1), _MAP_COLUMNS))
     rows = [f"source {k}" for k in range(shares.shape[1])]
-    hover = [
-        [
-            f"{row} in {shortened(names[d])}\n{shares[d, k]:+.2f} of its standard deviations\nweight {model.mixing_[d, k]:.4g}"
-            for d in chosen
-        ]
-        for k, row in enumerate(rows)
-    ]
+
+    def hover(k: int, j: int) -> str:
+        d = chosen[j]
+        strength = f"{shares[d, k]:+.2f} of its standard deviations\nweight {model.mixing_[d, k]:.4g}"
+        return f"{rows[k]} in {shortened(names[d])}\n{strength}"
+
     cut = " The 60 signals with the largest." if len(names) > _MAP_COLUMNS else ""
     return Figure(
         "mixing",

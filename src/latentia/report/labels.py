@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -255,13 +256,12 @@ def _label_space(model: Any, labels: Names, label_sets: Any) -> tuple[Figure, ..
     if not (np.triu(correlations, 1) > 0).any():
         return ()
     alike = _neighbours_together(correlations)
-    together, order = together[np.ix_(seen[alike], seen[alike])], range(len(seen))
-    names = [labels[label] for label in chosen[seen[alike]]]
-    hover = [[_pair(together, n_rows, names, i, j) for j in order] for i in order]
+    together = together[np.ix_(seen[alike], seen[alike])]
+    names, shown = [labels[label] for label in chosen[seen[alike]]], np.maximum(correlations[np.ix_(alike, alike)], 0)
     return (
         Figure(
             "label-space",
-            heat_map(np.maximum(correlations[np.ix_(alike, alike)], 0), names, names, hover=hover),
+            heat_map(shown, names, names, hover=partial(_pair, together, n_rows, names)),
             "Labels that go together",
             "Heat map of labels that go together; labels.csv holds the labels of every topic",
             f"The {len(names)} most frequent labels. The stronger the colour of a cell, the more its two labels are labels of "

@@ -17,7 +17,7 @@ from .._validation import column_names
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Summary, Table, block
-from .figures import heat_map, shortened, spectrum, trend
+from .figures import heat_map, spectrum, trend
 from .page import page
 from .parts import count, directions, evidence_of, grades_say, largest, listing, short_number
 
@@ -247,10 +247,7 @@ class _Words:
         apart = pdist(places)
         order = leaves(optimal_leaf_ordering(linkage(apart, "average"), apart))
         cosines, listed = (places @ places.T)[np.ix_(order, order)], [self.names[list(chosen)[i]] for i in order]
-        hover = [
-            [f"{shortened(a)}, {shortened(b)}\ncosine {value:.2f}" for b, value in zip(listed, row, strict=True)]
-            for a, row in zip(listed, cosines, strict=True)
-        ]
+        hover = "{row}, {column}\ncosine {value:.2f}"
         data = heat_map(cosines, listed, listed, hover=hover, signed=True, small=True)
         label = "Heat map of cosines between words; nearest.csv holds the numbers"
         return (Figure("similar", data, "A picture of similar words", label, _SIMILAR, shape="square"),)
@@ -297,10 +294,7 @@ def _between(between: np.ndarray, ends: np.ndarray) -> Figure:
     chance = np.outer(ends, ends) / between.sum()
     times = np.divide(between, chance, out=np.zeros_like(between), where=chance > 0)[:_MOST, :_MOST]
     names = [str(number) for number in range(len(times))]
-    hover = [
-        [f"communities {a} and {b}\n{x:.2f} times as many edges as by chance" for b, x in zip(names, row, strict=True)]
-        for a, row in zip(names, times, strict=True)
-    ]
+    hover = "communities {row} and {column}\n{value:.2f} times as many edges as by chance"
     data, title = heat_map(times, names, names, hover=hover, digits=1), "Edges between communities"
     return Figure("between", data, title, "Heat map of edges between communities", _BETWEEN, shape="square")
 
@@ -334,12 +328,8 @@ def _directions(model: Any, name: str) -> Table:
 
 def _spectrum(model: Any, thing: str) -> Figure:
     """Eigenvalues by decreasing modulus, those above the edge of the noise in blue, and the edge on both sides."""
-    values, edge, kept, asked = (
-        model.spectrum_[:_DIRECTIONS],
-        float(model.noise_level_),
-        model.n_kept_,
-        model.n_components - 1,
-    )
+    values, edge = model.spectrum_[:_DIRECTIONS], float(model.noise_level_)
+    kept, asked = model.n_kept_, model.n_components - 1
     (lies, are), more = ("lies", "is") if kept == 1 else ("lie", "are"), ""
     if asked and not kept:
         more = f"No direction stands out of the noise: nothing is known of the {thing}s beyond how frequent they are."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,11 @@ from ..exceptions import LatentiaError
 from ..families import family_of
 from ._shared import MODEL_FILE, Reading, Results, named, say
 
-_DENOISING = "dictionary", "network"
+_LACKS = {
+    "other": "is applied to one source; leave this one", "denoise": "has no rows to write; leave it",
+    "ask": "has no findings to ask for; leave it", "column": "is not applied to texts; leave it",
+    "split": "is not applied to texts; leave it",
+}  # fmt: skip
 _NOT_APPLIED = ("RichComponents", "BackgroundPCA")
 
 
@@ -68,23 +73,14 @@ def apply(
     family = family_of(kind)
     if family is None or kind in _NOT_APPLIED:
         raise LatentiaError(f"{path}: a {kind}, which cannot be applied to other data here.")
-    of_two = family.command == "contrast"
-    if other is not None and not of_two:
-        raise LatentiaError(f"{other}: a {kind} is applied to one source; leave this one out.")
-    file, module = family.applied, import_module(f".{family.module}", __package__)
-    own: dict[str, Any] = {"other": other} if of_two else {}
-    if family.command in _DENOISING:
-        file, own = module.applied_file(fitted, source, denoise), {"denoise": denoise}
-    elif family.command == "noisy-or":
-        own = {"ask": ask}
-    elif ask:
-        raise LatentiaError(f"--ask: a {kind} has no findings to ask for; leave it out.")
-    if denoise and family.command not in _DENOISING:
-        raise LatentiaError(f"--denoise: a {kind} has no rows to write; leave it out.")
-    texts = {name: value for name, value in (("column", column), ("split", split)) if value is not None}
-    if texts and family.reads != "texts":
-        raise LatentiaError(f"--{next(iter(texts))}: a {kind} is not applied to texts; leave it out.")
-    own |= texts
+    module = import_module(f".{family.module}", __package__)
+    work = getattr(module, f"apply_{family.module}")
+    given = {"other": other, "denoise": denoise, "ask": ask, "column": column, "split": split}
+    own = {name: value for name, value in given.items() if name in inspect.signature(work).parameters}
+    for name, value in given.items():
+        if value and name not in own:
+            raise LatentiaError(f"{other if name == 'other' else f'--{name}'}: a {kind} {_LACKS[name]} out.")
+    file = module.applied_file(fitted, source, denoise) if "denoise" in own else family.applied
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
     for one in (source, other):
         if one is not None:
@@ -99,7 +95,7 @@ def apply(
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     with named(source.name), warnings.catch_warnings():  # names of columns are compared as the source is read
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        write: Callable[[Path], object] = getattr(module, f"apply_{family.module}")(fitted, source, how, **own)
+        write: Callable[[Path], object] = work(fitted, source, how, **own)
         files = results.write(lambda folder: write(folder / file))
     say(f"Wrote {file} of the {kind} in {path} to {out}")
     return {

@@ -181,7 +181,8 @@ def _index(fits: list[dict[str, Any]], seconds: float) -> str:
         f"{len(fits)} families of models, each with a question that it answers. The evidence supports {usable} of the "
         f"{len(fits)} answers, and says of the others which parts can be used."
     )
-    return render("demo.html", title="latentia: a tour", summary=summary, fits=fits, seconds=seconds, version=version())
+    look = {"styles": ("demo.css",), "scripts": (), "data": {}, "version": version()}
+    return render("demo.html", title="latentia: a tour", summary=summary, fits=fits, seconds=seconds, **look)
 
 
 # --- the families -----------------------------------------------------------------------------------------------------

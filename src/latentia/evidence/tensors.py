@@ -17,8 +17,6 @@ from .parts import PartErrors
 _MORE = 1.2  # times the directions that components need, from which on some stand for several
 _MOST_TIMES = 20.0  # as many rows, for advice to get more
 
-__all__ = ["TensorMeasured", "error_checks", "rank_checks", "separation_limit", "tensor_checks", "whitened_noise"]
-
 
 @dataclass(frozen=True)
 class TensorMeasured:

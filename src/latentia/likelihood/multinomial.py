@@ -36,17 +36,6 @@ from .admixture import COLUMNS, add_expected
 from .coordinates import Distributions, Expected, Values
 from .rows import MixtureSums, log, normalised
 
-__all__ = [
-    "ROWS",
-    "STILL",
-    "LeaveOneOutUpdate",
-    "MultinomialMixtureUpdate",
-    "Responsibilities",
-    "multinomial_log_likelihood",
-    "multinomial_posterior",
-    "multinomial_responsibilities",
-]
-
 ROWS = 1024  # documents of a task
 STILL = 0.0025  # share of the documents that a pass may move where they have settled
 _BATCHES, _LEAST_BATCH, _MOST_BATCH = (

@@ -41,18 +41,6 @@ from ._packed import packed_pairs, symmetrise
 from ._slabs import ADDED, Counter, Slabs, SplitSums
 from .bits import COLUMNS, count_pairs_among, count_pairs_of, count_pairs_of_some, packed_columns, turned
 
-__all__ = [
-    "AbsenceMoments",
-    "CountedAbsences",
-    "ExactAbsences",
-    "LogAbsences",
-    "ObservedAbsences",
-    "PackedRows",
-    "PackedRowsSum",
-    "Partition",
-    "absences_of_rows",
-]
-
 Groups = tuple[int, ...]
 _SLABS = 64  # findings that are dealt with at a time
 _PARTIAL = 1 << 22  # entries of sums of single slabs: 32 MB

@@ -299,7 +299,9 @@ def _spectrum(model: Any) -> tuple[Figure, ...]:
         return ()
     asked, used = len(model.weights_), min(len(model.weights_) - 1, len(values))
     above, negative = int((np.abs(values) > edge).sum()), bool((values < 0).any())
-    groups = " Negative ones are groups whose members are linked to others rather than to each other." if negative else ""
+    groups = (
+        " Negative ones are groups whose members are linked to others rather than to each other." if negative else ""
+    )
     drawn = spectrum(values, used, [edge, -edge] if negative else [edge], "eigenvalue")
     label = "Bars of the eigenvalues, and the edge of the noise; spectrum.csv holds the numbers"
     caption = (

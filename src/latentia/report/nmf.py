@@ -302,7 +302,7 @@ def _pictures(seen: _Seen) -> tuple[Figure | Section, ...]:
     """The answer as a picture, and others: maps, pictures, spectra, or else a heat map of the largest entries."""
     model, spectra = seen.model, _spectra(seen)
     parts = [
-        {"number": k, "share": share, "used": f"{share:.1%} of the data", "from": name, "error": error, "grade": mark}
+        {"number": k, "share": share, "from": name, "error": error, "grade": mark}
         for k, (share, name, (error, mark)) in enumerate(
             zip(seen.mean_shares, seen.called, component_marks(evidence_of(model), len(seen.called)), strict=True)
         )
@@ -314,7 +314,7 @@ def _pictures(seen: _Seen) -> tuple[Figure | Section, ...]:
         tiles = [
             one | {
                 "picture": picture(picture_of_component(W, seen.picture_shape)), "alt": f"component {one['number']}",
-                "title": f"component {one['number']}: {one['used']}", "used": one["used"].partition(" ")[0],
+                "title": f"component {one['number']}: {one['share']:.1%} of the data", "used": f"{one['share']:.1%}",
             } for one, W in zip(parts[:_TILES], model.components_, strict=False)
         ]  # fmt: skip
         cut = f" The first {len(tiles)} of {len(parts)}; components.png shows all." if len(tiles) < len(parts) else ""

@@ -15,8 +15,6 @@ from numba import njit
 from .._threads import for_chunks
 from . import _active_set, _exchange
 
-__all__ = ["nonnegative_least_squares", "simplex_least_squares"]
-
 _CHUNK = 512
 _FEW, _FREE = (
     1000,

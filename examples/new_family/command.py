@@ -36,10 +36,7 @@ def exponentials(run: Run, source: Path, column: str, k: str = "2", splits: int 
 
     return learn(
         results, table.source, parse_sizes(k, "components"), fit,
-        lambda model, comparison: summarize_exponentials(
-            model, values, row_labels=labels_of(table), title=f"Waiting times of {table.source}", source=described(table),
-            comparison=comparison,
-        ),
+        lambda model, _: summarize_exponentials(model, values, row_labels=labels_of(table)), described=described(table),
         reading={"columns": table.columns}, compare=lambda: Comparison("components", "", fit, lambda model: {}),
     )  # fmt: skip
 

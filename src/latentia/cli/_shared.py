@@ -9,7 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, ClassVar, Literal
@@ -237,7 +237,8 @@ def learn(
     summarize: Callable[[Any, Rows | None], Summary],
     *,
     reading: Mapping[str, Any],
-    compare: Callable[[], Comparison],
+    described: str = "",
+    compare: Callable[[], Comparison] | None = None,
     first: Callable[[Path, Any], object] = lambda folder, model: None,
     more: Callable[[Path, Any], object] = lambda folder, model: None,
     said: Callable[[Any], Iterable[str]] = lambda model: (),
@@ -255,10 +256,13 @@ def learn(
     fit : callable
         ``fit(size)``: the model of all rows.
     summarize : callable
-        ``summarize(model, comparison)``: the tables and the page, with figures.
+        ``summarize(model, comparison)``: the tables and the page, with figures; where it names no source, that and the
+        heading follow from it.
     reading : dict
         How the file was read, for ``latentia apply``: numbers, texts, lists and arrays that the model keeps as ``reading_``.
-    compare : callable
+    described : str
+        Name of the data on the page, by default as in messages.
+    compare : callable, optional
         Makes the `Comparison` where there are several sizes.
     first, more : callable
         ``first(folder, model)`` and ``more(folder, model)`` write files that are no tables, before and after ``summarize``.
@@ -274,7 +278,7 @@ def learn(
     """
     console, rows, size, comparison = Console(), None, sizes[0], None
     with named(source):
-        if len(sizes) > 1:
+        if compare is not None and len(sizes) > 1:
             how = compare()
             rows, size, why = _compared(how, sizes, console, results.progress, evidence)
             comparison = {"held_out": how.held_out, "rows": rows, "recommended": size, "why": why}
@@ -292,8 +296,11 @@ def learn(
             write_csv(folder / "comparison.csv", list(rows[0]), [list(row.values()) for row in rows])
         with named(source):
             first(folder, model)
-            told.append(summarize(model, rows))
-            _write_summary(folder, told[0])
+            summary = replace(summarize(model, rows), comparison=rows)
+            if not summary.source:
+                summary = replace(summary, title=f"{summary.title} of {source}", source=described or source)
+            told.append(summary)
+            _write_summary(folder, summary)
             more(folder, model)
 
     files = results.write(write)
@@ -431,7 +438,7 @@ def named(source: str) -> Iterator[None]:
 
 
 @contextmanager
-def in_words_of_options(reading: Reading | None = None) -> Iterator[None]:
+def of_options(reading: Reading | None = None) -> Iterator[None]:
     """Errors of a reader name the command's option instead of the parameter, and what --missing may do about a cell."""
     try:
         yield
@@ -471,10 +478,30 @@ def _option_of(parameter: str) -> str | None:
 # --- options ----------------------------------------------------------------------------------------------------
 
 
-def parse_sizes(text: str, what: str, auto: bool = False) -> list[int]:
+class Sizes(list[Any]):
+    """Numbers of components, such as "topics", that are to be fitted; None where the estimator chooses."""
+
+    def __init__(self, sizes: Iterable[int | None], what: str) -> None:
+        super().__init__(sizes)
+        self.what = what
+
+    def up_to(self, most: int, data: str) -> Sizes:
+        """Those up to ``most``; a range is cut there with a note, and a single number beyond is refused.
+
+        ``data`` is what carries no more, such as "rows.csv: 30 rows".
+        """
+        kept = [size for size in self if size is None or size <= most]
+        if not kept:
+            raise LatentiaError(f"{data} carry at most {most} {self.what}: -k {self[0]} is too large.")
+        if len(kept) < len(self):
+            say(f"{data} carry at most {most} {self.what}: the range stops there.")
+        return Sizes(kept, self.what)
+
+
+def parse_sizes(text: str | None, what: str, auto: bool = False) -> Sizes:
     """The numbers of -k: ``20`` or ``FROM:TO:STEP``, both ends included; none for "auto", where the command has it."""
-    if auto and text == "auto":
-        return []
+    if text is None or (auto and text == "auto"):
+        return Sizes([None] if text is None else [], what)
     if not re.fullmatch(r"\d+(:\d+(:\d+)?)?", text, re.ASCII):
         or_auto = ", or auto" if auto else ""
         raise LatentiaError(f"-k {text!r}: give a number of {what}, or FROM:TO:STEP as in 10:50:10{or_auto}.")
@@ -489,7 +516,7 @@ def parse_sizes(text: str, what: str, auto: bool = False) -> list[int]:
         raise LatentiaError(f"-k {text!r}: no number of {what} in that range.")
     if len(sizes) > _MOST_SIZES:
         raise LatentiaError(f"-k {text!r}: {len(sizes)} numbers of {what}; {_MOST_SIZES} can be compared.")
-    return list(sizes)
+    return Sizes(sizes, what)
 
 
 def refuse_options(source: Path, why: str, **given: Any) -> None:
@@ -497,24 +524,6 @@ def refuse_options(source: Path, why: str, **given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise LatentiaError(f"--{name.replace('_', '-')}: {source.name}: {why}; leave it out.")
-
-
-def possible_sizes(sizes: Sequence[int], most: int, data: str, what: str) -> list[int]:
-    """The numbers of components up to ``most``; a range is cut there with a note, and a single number beyond is refused.
-
-    Parameters
-    ----------
-    data : str
-        What carries no more, such as "rows.csv: 30 rows".
-    what : str
-        The components, such as "topics".
-    """
-    kept = [size for size in sizes if size <= most]
-    if not kept:
-        raise LatentiaError(f"{data} carry at most {most} {what}: -k {sizes[0]} is too large.")
-    if len(kept) < len(sizes):
-        say(f"{data} carry at most {most} {what}: the range stops there.")
-    return kept
 
 
 def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:

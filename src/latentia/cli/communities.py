@@ -16,7 +16,7 @@ from ..moments import Graph
 from ..report.communities import memberships_of, summarize_communities
 from ..report.parts import count
 from ._options import Run
-from ._shared import Comparison, Reading, learn, parse_sizes, possible_sizes, say
+from ._shared import Comparison, Reading, learn, parse_sizes, say
 from ._tables import split_names
 
 _FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv"
@@ -76,18 +76,16 @@ def communities(
         **run.parameters,
     }  # fmt: skip
     if k == "auto":
-        sizes = MixedMembershipBlockModel("auto", n_jobs=run.jobs).candidates(graph)
+        sizes[:] = MixedMembershipBlockModel("auto", n_jobs=run.jobs).candidates(graph)
     else:
-        sizes = possible_sizes(sizes, linked, f"{name}: {linked} nodes with edges", "communities")
+        sizes = sizes.up_to(linked, f"{name}: {linked} nodes with edges")
 
     def fit(size: Any, **more: Any) -> MixedMembershipBlockModel:
         return MixedMembershipBlockModel(size, **options | more).fit(graph)
 
     return learn(
         results, name, sizes, fit,
-        lambda model, comparison: summarize_communities(
-            model, graph, threshold=threshold, comparison=comparison, source=name, title=f"Communities of {name}"
-        ),
+        lambda model, _: summarize_communities(model, graph, threshold=threshold),
         reading={"columns": names, "threshold": threshold},
         compare=lambda: Comparison(
             "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _links,

@@ -19,17 +19,7 @@ from ..report.contrast_peers import KINDS, contrast_peers, differences, kind_of
 from ..report.parts import count
 from ..summaries import Summary
 from ._options import Run
-from ._shared import (
-    Comparison,
-    Reading,
-    Rows,
-    check_choice,
-    in_words_of_options,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    say,
-)  # fmt: skip
+from ._shared import Comparison, Reading, learn, of_options, parse_sizes, say
 from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, scaled_rows, split_names
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
@@ -101,7 +91,7 @@ def contrast(
     """
     _check_options(fit, target, k, method, order, scale, edges, penalty, alpha)
     noun = f"{NOUNS[fit]}s"
-    sizes: list[Any] = parse_sizes(k or "2", noun) if fit in _SIZED else [None]
+    sizes = parse_sizes((k or "2") if fit in _SIZED else None, noun)
     target_file = Path(target) if target is not None and Path(target).is_file() else None
     for path in (other, target_file):
         if path is not None:
@@ -116,8 +106,8 @@ def contrast(
     shared = _shared_dimensions(shared, data) if known is None else None
     d = len(data.columns)
     if fit in _SIZED:
-        sizes = [min(sizes[0], d)] if k is None else sizes
-        sizes = possible_sizes(sizes, d, f"{both}: {d} columns of U", noun)
+        sizes[0] = min(sizes[0], d) if k is None else sizes[0]
+        sizes = sizes.up_to(d, f"{both}: {d} columns of U")
     reading: dict[str, Any] = {"columns": data.columns, "columns_v": data.columns_v}
     if fit in _SIZED and scale is not False:
         reading |= {"subtracted": data.U.mean(axis=0), "divided_by": data.U.std(axis=0, ddof=1)}
@@ -136,7 +126,7 @@ def contrast(
         arguments = (rows, data.V, data.y) if fit in _TARGETED else (rows, data.V)
         return _KINDS[fit](**size_of, **options | more).fit(*arguments)
 
-    def told(model: Any, comparison: Rows | None) -> Summary:
+    def told(model: Any, _: Any) -> Summary:
         peers = contrast_peers(model, rows, data.V, data.y)
         distances.update(differences(model, rows, peers))
         return summarize_contrast(
@@ -144,7 +134,6 @@ def contrast(
             scaling=(reading["subtracted"], reading["divided_by"]) if "divided_by" in reading else None,
             row_labels=labels_of(Labels(data.rows, data.names)), files=files, target=data.target,
             title=f"What {files[0]} has and {files[1]} has not", source=", ".join([both, *_remarks(data)]),
-            comparison=comparison,
         )  # fmt: skip
 
     summary = learn(
@@ -177,8 +166,6 @@ def _check_options(
         raise LatentiaError(f"--scale/--no-scale is for --fit pca and mixture: units do not matter with {fit}.")
     if edges is not None and fit != "ising":
         raise LatentiaError(f"--edges is for --fit ising: leave it out with {fit}.")
-    if penalty is not None:
-        check_choice("--penalty", penalty, ("l1", "l2"))
     if penalty is not None and fit != "regression":
         raise LatentiaError(f"--penalty is for --fit regression: leave it out with {fit}.")
     if alpha is not None and penalty is None:
@@ -191,7 +178,7 @@ def _check_options(
 def _read(source: Path, other: Path, target: str | None, fit: str, how: Reading, **more: Any) -> Views:
     """The two tables and the target, with what is to be said of them."""
     least = 1 if fit in (*_TARGETED, "components") else 2
-    with in_words_of_options(how):
+    with of_options(how):
         views = read_views(
             source, other, target=target, classes=fit == "logistic", min_columns=least, missing=how.missing, cache=how.cache,
             encoding=how.encoding, **more,
@@ -283,7 +270,7 @@ def apply_contrast(model: Any, source: Path, how: Reading, other: Path | None) -
     tables = [announce(read_known_columns(source, reading["columns"], model.n_features_in_, how))]
     if other is not None:
         tables.append(announce(read_known_columns(other, reading["columns_v"], model.n_features_v_, how)))
-    with in_words_of_options(how):
+    with of_options(how):
         kept = match_rows(tables, [source, *([] if other is None else [other])], cache=how.cache, encoding=how.encoding)
     if other is None:
         say("note: without V what it shares with U is not removed: U is taken to have nothing of it.")

@@ -29,19 +29,7 @@ from ..report.dictionary import Restored, codes_of, summarize_dictionary
 from ..report.parts import count
 from ..summaries import Summary
 from ._options import Run
-from ._shared import (
-    Comparison,
-    Reading,
-    Rows,
-    hold_out,
-    in_words_of_options,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    refuse_options,
-    say,
-    write_csv,
-)  # fmt: skip
+from ._shared import Comparison, Reading, hold_out, learn, of_options, parse_sizes, refuse_options, say, write_csv
 from ._tables import MISSING, Labels, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling
 
 _CODES, _DENOISED, _IMAGE = "codes.csv", "denoised.csv", "image.png"
@@ -121,7 +109,7 @@ def dictionary(
     order : >= 3, <= 8
         Order of co-occurrence needed for an edge (3 to 8); raise it for dense codes.
     """
-    sizes: list[Any] = parse_sizes(k, "atoms", auto=True)
+    sizes = parse_sizes(k, "atoms", auto=True)
     if len(sizes) != 1 and not splits:
         raise LatentiaError(f"--splits 0: -k {k} compares what fits on parts of the rows say; give 1 or more.")
     results = run.results(source, "atoms.csv", "atoms.png", _CODES, "scaling.csv")
@@ -150,9 +138,8 @@ def dictionary(
     walk = all_sizes
     if k == "auto":
         near = IncoherentDictionary("auto", **options)._candidates(data.rows)
-        sizes, walk = (list(CANDIDATES), until_enough) if near is None else (list(near), and_beyond)
-    what = f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}"
-    sizes = possible_sizes(sizes, n, what, "atoms")
+        sizes[:], walk = (CANDIDATES, until_enough) if near is None else (near, and_beyond)
+    sizes = sizes.up_to(n, f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}")
 
     def fit(size: Any, rows: Any = data.rows, **more: Any) -> IncoherentDictionary:
         return IncoherentDictionary(size, **options | more).fit(rows)
@@ -162,12 +149,12 @@ def dictionary(
             write_image(folder / "atoms.png", mosaic(model.components_, data.patch))
 
     return learn(
-        results, data.source, sizes, fit, lambda model, comparison: _told(model, data, not run.quiet, comparison),
-        reading=data.reading, compare=lambda: _comparison(fit, data, walk), more=draw,
+        results, data.source, sizes, fit, lambda model, _: _told(model, data, not run.quiet),
+        described=data.described, reading=data.reading, compare=lambda: _comparison(fit, data, walk), more=draw,
     )  # fmt: skip
 
 
-def _told(model: Any, data: _Data, progress: bool, comparison: Rows | None) -> Summary:
+def _told(model: Any, data: _Data, progress: bool) -> Summary:
     colour = len(data.patch) == 3
     pictures = [
         Restored(name, image, restored(model, image, colour=colour, most=_MOST_OF_REPORT, progress=progress))
@@ -176,8 +163,7 @@ def _told(model: Any, data: _Data, progress: bool, comparison: Rows | None) -> S
     return summarize_dictionary(
         model, data.rows, columns=data.columns, codes=sparse_codes(model, data.rows, "codes" if progress else ""),
         patch=data.patch or None, pictures=pictures, scaling=data.reading if "divided_by" in data.reading else None,
-        row_labels=labels_of(data.table) if data.table else (), comparison=comparison, title=f"Atoms of {data.source}",
-        source=data.described,
+        row_labels=labels_of(data.table) if data.table else (),
     )  # fmt: skip
 
 
@@ -195,7 +181,7 @@ def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | 
 
 def _patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _Data:
     """Patches of an image, or of all in a folder, without their means."""
-    with in_words_of_options(), warnings.catch_warnings():
+    with of_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedDataWarning)  # each is named below
         found = read_patches(source, size, n_patches=n_patches, grey=grey, random_state=run.seed)
     for name in found.left_out:

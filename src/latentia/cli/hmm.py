@@ -20,8 +20,8 @@ from ..summaries import Column, Summary
 from ._options import Run
 
 from ._shared import (  # isort: skip
-    Comparison, Reading, Rows, existing, in_words_of_options, learn, parse_sizes,
-    possible_sizes, refuse_options, say,
+    Comparison, Reading, existing, of_options, learn, parse_sizes,
+    refuse_options, say,
 )  # fmt: skip
 from ._tables import split_names
 
@@ -77,7 +77,7 @@ def hmm(
         other = None if covariance == "diag" else covariance
         refuse_options(source, "--two-state has none", covariance=other, init=init)
     how = run.reading(missing, ("keep",))
-    with in_words_of_options():
+    with of_options():
         data = read_sequences(
             source, column=column, columns=split_names(columns), sequence=sequence,
             kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing,
@@ -88,14 +88,14 @@ def hmm(
     say(described)
     few = data.symbols or kind == "counts"
     most = len(np.unique(data.steps[data.there])) if few else data.steps.shape[1] + 1
-    sizes = possible_sizes(sizes, most, described, "states")
+    sizes = sizes.up_to(most, described)
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     if not two_state:
         options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
         options["kind"] = "symbols" if data.symbols else "counts" if kind == "counts" else "vectors"
     criteria: dict[str, float] = {}
 
-    def told(model: Any, comparison: Rows | None) -> Summary:
+    def told(model: Any, _: Any) -> Summary:
         criteria["log_likelihood"] = model.score(data.given, data.lengths)
         criteria.update(bic=model.bic(data.given, data.lengths), aic=model.aic(data.given, data.lengths))
         said = "Log-likelihood {log_likelihood:,.1f}, BIC {bic:,.1f}, AIC {aic:,.1f}".format(**criteria)
@@ -104,7 +104,6 @@ def hmm(
             said = f"Entropy rate: {rate:.3f} nats per step, of {alone:.3f} without memory.\n{said}"
         return summarize_hmm(
             model, data.given, data.lengths, columns=data.columns, names=data.names, row_labels=_labels(data), criteria=said,
-            title=f"States of {data.source}", source=data.source, comparison=comparison,
         )  # fmt: skip
 
     summary = learn(
@@ -231,7 +230,7 @@ def apply_hmm(model: Any, source: Path, how: Reading) -> Callable[[Path], object
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
     column, columns = (columns[0], None) if symbols and columns else (None, columns)
-    with in_words_of_options():
+    with of_options():
         data = read_sequences(
             source, column=column, columns=columns, sequence=reading.get("sequence"), kind=kind, of_model=True,
             lower=symbols and bool(reading.get("lower")), symbols=model.symbols_ if symbols else None,

@@ -12,7 +12,7 @@ from ..datasets.tables import dense
 from ..ica import TensorICA
 from ..report.ica import excess_kurtosis, rows_of, summarize_ica
 from ._options import Run
-from ._shared import Comparison, Reading, learn, parse_sizes, possible_sizes
+from ._shared import Comparison, Reading, learn, parse_sizes
 from ._tables import MISSING, described, labels_of, read_like, read_numbers
 
 
@@ -38,14 +38,12 @@ def ica(
     noise : {auto, gaussian, none}
         Gaussian noise in the signals: gaussian or none; auto decides from the data.
     """
-    sizes: list[Any] = [None] if k is None else parse_sizes(k, "sources")
+    sizes = parse_sizes(k, "sources")
     results = run.results(source, "mixing.csv", "sources.csv", "unmixing.csv")
     why = "two or more signals are needed to separate them"
     table = read_numbers(source, columns, ignore, 2, why, run.reading(missing, MISSING))
     values = dense(table)
-    if k is not None:
-        width = values.shape[1]
-        sizes = possible_sizes(sizes, width, f"{table.source}: {width} columns", "sources")
+    sizes = sizes.up_to(values.shape[1], f"{table.source}: {values.shape[1]} columns")
 
     def fit(size: int | None, **more: Any) -> TensorICA:
         modelled = None if noise == "none" else noise
@@ -54,11 +52,8 @@ def ica(
 
     return learn(
         results, table.source, sizes, fit,
-        lambda model, comparison: summarize_ica(
-            model, values, columns=table.columns, row_labels=labels_of(table), title=f"Sources of {table.source}",
-            source=described(table), comparison=comparison,
-        ),
-        reading={"columns": table.columns},
+        lambda model, _: summarize_ica(model, values, columns=table.columns, row_labels=labels_of(table)),
+        described=described(table), reading={"columns": table.columns},
         compare=lambda: _comparison(lambda size: fit(size, verbose=False), values),
     )  # fmt: skip
 

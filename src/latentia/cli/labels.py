@@ -27,19 +27,7 @@ from ..report.labels import Names, summarize_labels
 from ..report.parts import count
 from ..summaries import Summary, write_csv
 from ._options import Run
-from ._shared import (
-    Comparison,
-    Reading,
-    Rows,
-    highest,
-    hold_out,
-    in_words_of_options,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    refuse_options,
-    say,
-)  # fmt: skip
+from ._shared import Comparison, Reading, highest, hold_out, learn, of_options, parse_sizes, refuse_options, say
 from ._texts import kept_options, read_known, word_options
 
 _PREDICTIONS = "predictions.csv"
@@ -120,7 +108,7 @@ def labels(
         reading = data.train.counted | {"first_label": data.train.first[1]}
     described = f"{source.name}: {', '.join(map(count, data.train.size, ('row', 'word', 'label')))}"
     say(described)
-    sizes = possible_sizes(sizes, min(data.train.size[:2]), described, "topics")
+    sizes = sizes.up_to(min(data.train.size[:2]), described)
     parameters = run.parameters | {
         "head": head, "topics": not no_topics, "moments": moments, "refine": refine, "vocabulary": data.train.words,
         "label_names": data.train.labels,
@@ -165,7 +153,7 @@ class _Data:
 def _read(source: Path, test: Path | None, options: dict[str, Any], how: Reading) -> _Data:
     """Everything that the command needs, checked as far as that takes no fit; of texts alone one in ten is held out."""
     options = options | {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
-    with in_words_of_options():
+    with of_options():
         train = read_labelled(source, **options)
         other = None if test is None else read_labelled(test, **options, like=train)
     if other is not None:
@@ -230,14 +218,14 @@ class _Learned:
         first = np.concatenate(self.predicted.first)
         self.measures = [auc_measure(model, test), *ranking_measures(model, test, first, data.train.rows.n_rows)]
 
-    def summary(self, model: Any, comparison: Rows | None) -> Summary:
+    def summary(self, model: Any, _: Any) -> Summary:
         """What the page says, and files."""
         data = self.data
         return summarize_labels(
             model, None if data.held else data.test, vocabulary=data.words, label_names=data.labels,
-            measures=self.measures, facts=self._facts(model), comparison=comparison, title=f"Labels of {data.train.source}",
+            measures=self.measures, facts=self._facts(model),
             tested="On one row in ten, by a model of the others" if data.held else "On the test rows",
-            source=data.train.source, label_sets=data.train.rows,
+            label_sets=data.train.rows,
         )  # fmt: skip
 
     def said(self, model: Any) -> Iterator[str]:
@@ -311,7 +299,7 @@ def apply_labels(
         if column is not None or split is not None:
             raise LatentiaError("--column and --split: the model was not learned from texts; leave them out.")
         numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
-        with in_words_of_options():
+        with of_options():
             rows = read_rows(source, model.n_features_in_, **numbers, cache=how.cache, progress=how.progress)
     say(f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
     names = model.label_names if "top" in reading else model.names_of_labels

@@ -17,7 +17,7 @@ from ..report.matrix import community_evidence, summarize_matrix
 from ..report.parts import evidence_of
 from ..summaries import Column, Table
 from ._options import Run
-from ._shared import Comparison, Reading, Rows, existing, highest, learn, parse_sizes, possible_sizes, say
+from ._shared import Comparison, Reading, Rows, existing, highest, learn, parse_sizes, say
 from ._tables import split_names
 
 _FILES = "following.csv", "labels.csv", "nearest.csv", "spectrum.csv", "words.csv"
@@ -88,7 +88,7 @@ def matrix(
     say(_described(pairs, group, ordered))
     wanted = _known(pairs, near or [])
     data = f"{pairs.source}: {len(pairs.words):,} {'nodes' if group else 'words'}"
-    sizes = possible_sizes(sizes, len(pairs.words), data, what)
+    sizes = sizes.up_to(len(pairs.words), data)
     options: dict[str, Any] = {
         "symmetric": not ordered, "method": method, "tau": (0.5 if group else 0.3) if tau is None else tau, "refine": refine,
         "vocabulary": pairs.words, **run.parameters,

@@ -15,7 +15,7 @@ from ..report.mixture import means_of, rows_of, summarize_mixture
 from ..summaries import Summary
 from ._effects import Covariates, effects_of
 from ._options import Run
-from ._shared import Comparison, Reading, Rows, check_choice, hold_out, learn, parse_sizes, possible_sizes, say
+from ._shared import Comparison, Reading, check_choice, hold_out, learn, parse_sizes, say
 from ._tables import MISSING, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling, split_names
 
 
@@ -65,7 +65,7 @@ def mixture(
     apart = Covariates.read(source, effects, cluster, how)
     table = read_numbers(source, chosen, _left_out(chosen, ignore, apart, option), 2, why, how, option)
     moved = effects_of(apart.of_rows(table.rows), len(table.rows), effects, cluster)
-    sizes = possible_sizes(sizes, *_most(table, grouped, bool(refine)), "components")
+    sizes = sizes.up_to(*_most(table, grouped, bool(refine)))
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     reading: dict[str, Any] = {"columns": table.columns}
     if grouped:
@@ -78,16 +78,16 @@ def mixture(
     rows = scaled_rows(table.values, reading)
     criteria: dict[str, float] = {}
 
-    def told(model: Any, comparison: Rows | None) -> Summary:
+    def told(model: Any, _: Any) -> Summary:
         criteria.update(bic=model.bic(rows), aic=model.aic(rows))
         return summarize_mixture(
             model, _shown(table.values), columns=table.columns, probabilities=model.predict_proba(rows), criteria=criteria,
-            row_labels=labels_of(table), title=f"Components of {table.source}", source=described(table),
-            comparison=comparison, effects=moved(model, rows), **units_mixture(model),
+            row_labels=labels_of(table), effects=moved(model, rows), **units_mixture(model),
         )  # fmt: skip
 
     summary = learn(
         results, table.source, sizes, lambda size: _fit(rows, table.columns, grouped, size, options), told, reading=reading,
+        described=described(table),
         compare=lambda: _comparison(rows, table, grouped, options | {"verbose": False}),
     )  # fmt: skip
     return summary | criteria

@@ -74,12 +74,8 @@ def network(
     options = {"input_type": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
     return learn(
         results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
-        lambda model, comparison: summarize_network(
-            model, data.values, columns=data.columns, comparison=comparison, title=f"Hidden units of {data.source}",
-            source=described(data),
-        ),
-        reading={"columns": list(data.columns), "above": above},
-        compare=lambda: None,  # type: ignore[arg-type, return-value]
+        lambda model, _: summarize_network(model, data.values, columns=data.columns),
+        described=described(data), reading={"columns": list(data.columns), "above": above},
         more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 

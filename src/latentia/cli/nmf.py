@@ -23,18 +23,7 @@ from ..summaries import Summary
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
 from ._options import Run
-from ._shared import (
-    Comparison,
-    Reading,
-    Results,
-    hold_out,
-    in_words_of_options,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    refuse_options,
-    say,
-)  # fmt: skip
+from ._shared import Comparison, Reading, Results, Sizes, hold_out, learn, of_options, parse_sizes, refuse_options, say
 from ._tables import (
     MISSING,
     Labels,
@@ -164,7 +153,7 @@ def nmf(
         results = run.results(source, *EXACT_FILES)
         return factor_exactly(results, k, budget or _BUDGET, run.reading(), columns=columns, ignore=ignore, names=names)
     refuse_options(source, "is for --exact", budget=budget)
-    sizes: list[Any] = parse_sizes(k, "components", auto=True)
+    sizes = parse_sizes(k, "components", auto=True)
     if len(sizes) != 1 and not splits:
         raise LatentiaError(f"--splits 0: -k {k} compares what fits on parts of the rows say; give 1 or more.")
     if eps is not None and not (eps > 0 and np.isfinite(eps)):
@@ -223,7 +212,7 @@ def _table(
     table = announce(read_table(source, choose, how))
     called = table.names if names is None else [str(name) for name in table.texts[names]]
     reading, labels = {"columns": table.columns, "names": names}, Labels(table.rows, called)
-    with in_words_of_options():
+    with of_options():
         check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(
         table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture
@@ -232,7 +221,7 @@ def _table(
 
 def _array(source: Path, name: str | None, image: Shape, picture: Shape) -> _Data:
     """An array of NumPy: a table, or an image of several bands."""
-    with in_words_of_options():
+    with of_options():
         found = read_array(source, name, image=image, shape=picture)
     n, d = found.values.shape
     text = f"{source.name}, array {found.name}" if found.name else source.name
@@ -261,34 +250,30 @@ def _labels(found: Pictures) -> Labels:
 # --- fitting --------------------------------------------------------------------------------------------------------
 
 
-def _learned(
-    results: Results, data: _Data, sizes: list[Any], method: type[Any], options: dict[str, Any]
-) -> dict[str, Any]:
+def _learned(results: Results, data: _Data, sizes: Sizes, method: type[Any], options: dict[str, Any]) -> dict[str, Any]:
     """The model of one of these sizes, or of as many as it takes where there are none, and its summary."""
     walk = all_sizes if sizes else until_enough
-    sizes = sizes or list(CANDIDATES)
+    sizes[:] = sizes or CANDIDATES
     n, d = data.rows.shape
     carried = f"{data.source}: {count(n, 'row')} of {count(d, 'column')}"
-    sizes = possible_sizes(sizes, min(n, d), carried, "components")
+    sizes = sizes.up_to(min(n, d), carried)
     weights = functools.cache(lambda model: np.asarray(model.transform(data.rows)))
-
-    said = {"title": f"Components of {data.source}", "source": data.described}
 
     def fit(size: Any, rows: Any = data.rows, **more: Any) -> Any:
         return method(size, **options | more).fit(rows)
 
-    def summarize(model: Any, comparison: Any) -> Summary:
+    def summarize(model: Any, _: Any) -> Summary:
         labels = labels_of(data.labels)
         if method is PoissonNMF:
-            return summarize_counts(model, weights(model), data.columns, labels, comparison=comparison, **said)
+            return summarize_counts(model, weights(model), data.columns, labels, title="Components")
         return summarize_nmf(
             model, data.rows, columns=data.columns, rows=data.called, weights=weights(model), image=data.image,
-            picture_shape=data.picture, row_labels=labels, comparison=comparison, **said,
+            picture_shape=data.picture, row_labels=labels,
         )  # fmt: skip
 
     return learn(
         results, data.source, sizes, fit, summarize,
-        reading=data.reading, compare=lambda: _comparison(fit, data, walk),
+        described=data.described, reading=data.reading, compare=lambda: _comparison(fit, data, walk),
         more=lambda folder, model: _write_images(folder, model, data, weights(model)),
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ from ._options import Run
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
-    Comparison, Reading, Rows, highest, hold_out, in_options, learn, parse_sizes, possible_sizes, say,
+    Comparison, Reading, Rows, highest, hold_out, in_options, learn, parse_sizes, say,
 )  # fmt: skip
 from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers
 
@@ -82,7 +82,7 @@ def noisy_or(
     missing
         Cells without a value: keep takes them as not known, drop leaves their rows out.
     """
-    sizes: list[Any] = [None] if k is None else parse_sizes(k, "causes")
+    sizes = parse_sizes(k, "causes")
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
@@ -90,9 +90,8 @@ def noisy_or(
     if baskets and (columns or ignore):
         raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
     data = _read_baskets(source, how, min_df) if baskets else _read_findings(source, columns, ignore, how)
-    if k is not None:
-        n = data.values.shape[1]
-        sizes = possible_sizes(sizes, bounds.noisy_or_causes(n), f"{data.source}: {n} findings", "causes")
+    n = data.values.shape[1]
+    sizes = sizes.up_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
     places = _places(data, row)
     options = {
         "prior": prior,
@@ -102,11 +101,10 @@ def noisy_or(
         **run.parameters,
     }
 
-    def told(model: Any, comparison: Rows | None) -> Summary:
+    def told(model: Any, _: Any) -> Summary:
         return summarize_noisy_or(
             model, data.values, columns=data.columns, rows=places, diagnoses=_explain(model, data, places, not run.quiet),
             row_names=[f"{data.unit} {data.rows[place]}" for place in places], printed=bool(row), threshold=threshold,
-            title=f"Causes of {data.source}", source=described(data), comparison=comparison,
         )  # fmt: skip
 
     def more(folder: Path, model: Any) -> None:
@@ -118,6 +116,7 @@ def noisy_or(
 
     return learn(
         results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, given), told, more=more,
+        described=described(data),
         reading={"columns": data.columns, "baskets": baskets},
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip

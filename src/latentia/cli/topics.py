@@ -21,7 +21,7 @@ from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._effects import effects_of
 from ._options import Run
 from ._prevalence import no_columns, prevalence_in
-from ._shared import Comparison, Reading, Rows, existing, hold_out, learn, parse_sizes, possible_sizes, say
+from ._shared import Comparison, Reading, Sizes, existing, hold_out, learn, parse_sizes, say
 from ._texts import kept_options, read_known, say_words, split_of, word_options
 
 _TABLE_ROWS = 200_000
@@ -88,13 +88,12 @@ def topics(
     kind: Any = _MODELS[model]
     options = own | {"refine": refine, "vocabulary": corpus.vocabulary} | run.parameters
 
-    def told(model: Any, comparison: Rows | None) -> summaries.Summary:
+    def told(model: Any, _: Any) -> summaries.Summary:
         found = prevalence(model)
         return summarize_topics(
             model, corpus.blocks, vocabulary=corpus.vocabulary, names=corpus.names, texts=corpus.texts,
             row_labels=[summaries.Column(name, corpus.columns[name]) for name, _ in found],
-            title=f"Topics of {corpus.source}", source=corpus.source, comparison=comparison, prevalence=found,
-            effects=moved(model, corpus.blocks),
+            prevalence=found, effects=moved(model, corpus.blocks),
         )  # fmt: skip
 
     return learn(
@@ -117,7 +116,7 @@ def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[
     return {"anchors": _read_anchors(anchors) if anchors else "greedy"} if model == "anchor" else {}
 
 
-def _possible_sizes(corpus: Corpus, sizes: list[int], own: dict[str, Any]) -> list[int]:
+def _possible_sizes(corpus: Corpus, sizes: Sizes, own: dict[str, Any]) -> Sizes:
     """Those that documents and words can carry, after a look at the anchors."""
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     say(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
@@ -125,7 +124,7 @@ def _possible_sizes(corpus: Corpus, sizes: list[int], own: dict[str, Any]) -> li
     data = f"{corpus.source}: {n_rows} documents of {n_words} words"
     if corpus.texts is not None and n_rows < min(sizes):
         raise LatentiaError(f"{data} carry at most {n_rows} topics: -k {min(sizes)} is too large. {_CUT}")
-    sizes = possible_sizes(sizes, min(n_rows, n_words), data, "topics")
+    sizes = sizes.up_to(min(n_rows, n_words), data)
     given = 0 if isinstance(own.get("anchors", "greedy"), str) else len(own["anchors"])
     if given > min(sizes):
         raise LatentiaError(f"{given} anchors are given for {min(sizes)} topics: raise -k.")

@@ -92,5 +92,5 @@ def learn_again(results: Results, source: str, fit: Any, said: list[str]) -> dic
         return model.summary(source=whole, **({} if units is None else units(model)))
 
     return learn(
-        results, source, [None], fitted, told, reading=reading, compare=lambda: None, said=lambda model: said,  # type: ignore[arg-type, return-value]
+        results, source, [None], fitted, told, reading=reading, said=lambda model: said,
     )  # fmt: skip

@@ -157,12 +157,8 @@ def _run(chapter: Chapter, folder: Path, full: bool) -> dict[str, Any]:
     say(f"  {chapter.title:<38} {mark.label:<17} {seconds:5.1f} s  {fitted.answer}")
     if full:
         print_evidence(found, Console(), full=True)
-    return {
-        "name": chapter.name,
-        "title": chapter.title,
-        "question": chapter.question,
-        "source": chapter.source,
-        "command": chapter.command,
+    said = {name: value for name, value in vars(chapter).items() if name != "learn"}
+    return said | {
         "page": page.name,
         "estimator": type(fitted.model).__name__,
         "answer": fitted.answer,

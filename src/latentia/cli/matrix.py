@@ -111,10 +111,8 @@ def matrix(
 
 def _read(path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, how: Reading) -> Pairs:
     texts, counts = ({f"--{one}": reading[one] for one in some} for some in (("lines", "column"), ("columns",)))
-    given, why = (
-        counts | {"--vocabulary": vocabulary},
-        "pairs that were counted before, not for --bigrams and --window.",
-    )
+    given = counts | {"--vocabulary": vocabulary}
+    why = "pairs that were counted before, not for --bigrams and --window."
     if reading["window"] is None:
         given, why = texts, "texts: add --bigrams to count neighbouring words."
     for option, value in given.items():

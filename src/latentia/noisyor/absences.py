@@ -242,11 +242,9 @@ class CountedAbsences:
 
     def logs(self, groups: Groups) -> LogAbsences:
         chosen = list(groups)
-        n, present, together = (
-            self.n_rows[chosen].sum(),
-            self.present[chosen].sum(axis=0),
-            self.together[chosen].sum(axis=0),
-        )
+        n = self.n_rows[chosen].sum()
+        present = self.present[chosen].sum(axis=0)
+        together = self.together[chosen].sum(axis=0)
         absent = n - present[:, None] - present[None] + together
         return LogAbsences(np.log((n - present + ADDED) / (n + ADDED)), np.log((absent + ADDED) / (n + ADDED)))
 

@@ -66,7 +66,6 @@ def summarize_any(
             _parameters(model),
         ),
         answer=_answer(model, values, labels, names, evidence),
-        size=size,
         error=f"Expected error of a {evidence.nouns[0]}: {{}} on average.",
         missing=note,
     )

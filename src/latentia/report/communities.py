@@ -64,7 +64,7 @@ def summarize_communities(
             _connectivity(model, graph.weighted), _section(model, graph, threshold),
         ),
         answer=Answer("Which groups do the nodes form?", *_words_and_picture(model, graph, table)),
-        size=len(sizes), error=_error(evidence_of(model), sizes), reading=_reading(model),
+        error=_error(evidence_of(model), sizes), reading=_reading(model),
         styles=("tables.css", "communities.css"), scripts=("communities.js",), colours=PALETTE,
     )  # fmt: skip
 

@@ -157,7 +157,6 @@ def summarize_contrast(
             *rows,
         ),
         answer=Answer(_QUESTIONS[noun].format(seen=seen, target=target), _words(seen, 1 - shared), picture),
-        size=size,
         error=_ERRORS[noun].replace("UNIT", seen.unit),
         reading=_READING[:-1] if known else _READING,
         note=_SIMPLER if bad else "",
@@ -505,11 +504,9 @@ def _linear_map(seen: _Seen) -> Figure:
     scaled = seen.model.linear_map_ * spread_of(seen.U) / spread_of(seen.V)[:, None]
     rows, columns = (np.sort(largest((scaled**2).sum(axis=axis), _MOST_MAP)) for axis in (1, 0))
     hover = "{row} of V, from {column} of U\n{value:+.3g} standard deviations for one"
-    values, below, across = (
-        scaled[np.ix_(rows, columns)],
-        [seen.names_v[a] for a in rows],
-        [seen.names[b] for b in columns],
-    )
+    values = scaled[np.ix_(rows, columns)]
+    below = [seen.names_v[a] for a in rows]
+    across = [seen.names[b] for b in columns]
     cut = f" The {_MOST_MAP} columns with the largest." if max(scaled.shape) > _MOST_MAP else ""
     return Figure(
         "map",

@@ -72,7 +72,7 @@ def summarize_dictionary(
     Summary
 
     """
-    m, n = model.components_.shape
+    n = model.components_.shape[1]
     names = column_names(columns, n, X=X, what="atoms")
     if patch is not None and (size := int(np.prod(patch))) != n:
         raise LatentiaError(f"patches of the shape {tuple(patch)} have {size} values, and the atoms {n}.")
@@ -94,7 +94,7 @@ def summarize_dictionary(
         answer=Answer(f"Of which patterns is every {one} a sum?",
                _words(model, names if columns is not None and patch is None else [], one, many),
                _atoms(model, names, patch, many)),
-        size=m, styles=("tables.css", "dictionary.css"),
+        styles=("tables.css", "dictionary.css"),
         error="Expected error of an atom: {} on average, as a distance of atoms of length 1; 0 is perfect, and 1.41 has "
         "nothing in common with the true one.",
         reading=(

@@ -199,14 +199,8 @@ def bands(
     drawn = []
     for i, (name, x, y, low, high) in enumerate(panels):
         colour = i % len(PALETTE)
-        band = {
-            "mark": "band",
-            "x": _rounded(x),
-            "low": _rounded(low),
-            "high": _rounded(high),
-            "colour": colour,
-            "says": said,
-        }
+        band = {"mark": "band", "x": _rounded(x), "colour": colour, "says": said}
+        band |= {"low": _rounded(low), "high": _rounded(high)}
         curve = _line("", x, y, colour) | {"points": len(x) <= 60}
         drawn.append(
             _panel([band, curve], x=x_axis, y={"title": y_title, "zero": True, "percent": percent}, title=name)
@@ -240,10 +234,8 @@ def intervals(
             "mark": "bars", "sideways": True, "x": list(range(len(labels))), "y": _rounded(values), "width": 0.62,
             "low": _rounded(low), "high": _rounded(high), "colour": i % len(PALETTE), "says": f"{level:.0%} interval",
         }  # fmt: skip
-        x_axis, y_axis = (
-            {"title": title, "zero": True, "percent": percent},
-            {"names": [shortened(one) for one in labels]},
-        )
+        x_axis = {"title": title, "zero": True, "percent": percent}
+        y_axis = {"names": [shortened(one) for one in labels]}
         drawn.append(_panel([bar], x=x_axis, y=y_axis, title=name))
     rows = max((len(labels) for _, labels, *_ in panels), default=0)
     return _plot(drawn, height=22 * rows + 8, columns=_NARROW, same=True)
@@ -396,13 +388,8 @@ def points(places: np.ndarray, labels: np.ndarray, centres: np.ndarray, names: S
 
 def _plot(panels: list[dict[str, Any]], height: int, **options: Any) -> dict[str, Any]:
     """Panels of one height in pixels; ``columns`` is their least width where several stand beside each other."""
-    return {
-        "kind": "plot",
-        "panels": panels,
-        "height": height,
-        "width": options.get("columns", 280),
-        **options,
-    }
+    look = {"height": height, "width": options.get("columns", 280)}
+    return {"kind": "plot", "panels": panels} | look | options
 
 
 def _panel(marks: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], title: str = "") -> dict[str, Any]:

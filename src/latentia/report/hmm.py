@@ -15,12 +15,10 @@ from .figures import heat_map, lines, means_map, shortened, strips
 from .page import page
 from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
-_LISTED, _BARS, _IN_FILE, _LEAST = (
-    10,
-    15,
-    20,
-    5e-4,
-)  # symbols of a state, and the probability of one that is worth a bar
+_LISTED = 10  # symbols of a state, and the probability of one that is worth a bar
+_BARS = 15
+_IN_FILE = 20
+_LEAST = 5e-4
 _SEQUENCES, _STEPS, _CURVE_STEPS, _CURVES, _MEANS = 8, 300, 500, 5, 8
 
 
@@ -106,7 +104,7 @@ def summarize_hmm(
     return Summary(
         says=says, parts=(states, *([moves] if picture is not moves else []), *listed, *parts, *seen[:1]),
         answer=Answer(f"Which hidden states do the {pass_} pass through?", _words(model, called), picture),
-        size=size, error=error, reading=(("Path", _PATH),),
+        error=error, reading=(("Path", _PATH),),
         note="" if (not isinstance(model, TwoStateHMM) or model.detected_) else _NOT_DETECTED,
     )  # fmt: skip
 
@@ -128,10 +126,8 @@ def rows_of(model: Any, steps: np.ndarray, lengths: Any, names: Any = None, row_
 
 def _first(model: Any, symbols: bool, evidence: Any) -> tuple[Column, ...]:
     """What tables of states begin with."""
-    size, has = (
-        len(model.weights_),
-        "probabilities of the symbols" if symbols else "means and standard deviations of the columns",
-    )
+    size = len(model.weights_)
+    has = "probabilities of the symbols" if symbols else "means and standard deviations of the columns"
     state = (
         f"A condition that is not observed, but shows in what comes out of it: each state has its own {has}, and its own "
         "probabilities of the state that comes next. A state has a number, not a name: what it stands for is for the reader to "
@@ -223,12 +219,8 @@ def _strip(rows: Table, lengths: Any, called: Sequence[str]) -> Figure:
     found = [(str(rows["sequence"].values[a]), np.asarray(rows["state"].values[a:b])) for a, b in paths if b > a]
     kinds = [shortened(f"state {k}: {shows}", 40) for k, shows in enumerate(called)]
     whole = len(lengths) <= _SEQUENCES and max(lengths) <= _STEPS
-    which = (
-        ""
-        if whole
-        else f" The first {_STEPS} steps"
-        + (f" of the first {_SEQUENCES} sequences." if len(lengths) > _SEQUENCES else ".")
-    )
+    few = f" of the first {_SEQUENCES} sequences" if len(lengths) > _SEQUENCES else ""
+    which = "" if whole else f" The first {_STEPS} steps{few}."
     return Figure(
         "paths", strips(found, kinds, title="step", most=_STEPS), "The states over time",
         "Strips of the states over the steps; paths.csv holds the path", f"The most probable path of states.{which}",

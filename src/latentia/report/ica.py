@@ -82,7 +82,6 @@ def summarize_ica(
             f"{count(size, 'source')}: {listing(heard)}.",
             picture,
         ),
-        size=size,
         error="Expected crosstalk of a source: {} on average: the amplitude of the other sources that is left in it, relative "
         "to its own.",
     )

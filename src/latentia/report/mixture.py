@@ -89,7 +89,6 @@ def summarize_mixture(
             _words(model.weights_, distances, names),
             _means(model.weights_, means, distances, names),
         ),
-        size=size,
         error=f"Expected error of a component's mean: {{}} on average, {unit} over all columns together.",
         reading=(("Scaling", _SCALED),) if scaling else (),
         lines=() if effects is None else effects_lines(*effects, titles),

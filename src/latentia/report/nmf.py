@@ -134,7 +134,6 @@ def summarize_nmf(
         nouns=("component", "components", f"{one}s"),
         parts=(*others, *_panels(seen), *_described(seen), *_rounds(seen), _table(seen), *files),
         answer=Answer(f"Which pure {one}s are all other {one}s mixtures of?", _words(seen), picture),
-        size=len(called),
         error=f"Expected error of a component: {{}} on average, as a distance with {_UNITS[model.mixing_kind_]}; 0 is perfect.",
         reading=(("What to do next", _NEXT.format(one)),),
         styles=("tables.css", "nmf.css"),

@@ -113,7 +113,7 @@ def summarize_noisy_or(
         _edges(model, names, threshold),
     )  # fmt: skip
     return Summary(
-        says=f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", parts=parts, size=m, error=error, reading=_READING,
+        says=f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", parts=parts, error=error, reading=_READING,
         answer=Answer("Which hidden causes make these findings appear together?", _words(model, names, threshold), network),
         styles=("tables.css", "explained.css"),
     )  # fmt: skip
@@ -320,16 +320,9 @@ def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: flo
     shown = strengths[:, order]
     edges = np.argwhere((shown >= threshold) & (shown > 0))
     edges = edges[largest(shown[tuple(edges.T)], _MOST_EDGES)]
+    called = [cause_name(model, k, names, threshold) for k in range(len(shown))]
     return links(
-        [
-            (
-                str(k),
-                _hover_of_cause(model, k, names, threshold),
-                k % len(PALETTE),
-                cause_name(model, k, names, threshold),
-            )
-            for k in range(len(shown))
-        ],
+        [(str(k), _hover_of_cause(model, k, names, threshold), k % len(PALETTE), one) for k, one in enumerate(called)],
         [(shortened(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
         [(k, i, shown[k, i]) for k, i in edges],
         (heights_of(shown), np.arange(len(order)) + 0.5),
@@ -356,12 +349,8 @@ def heights_of(strengths: np.ndarray) -> np.ndarray:
 def _hover_of_cause(model: Any, cause: int, names: list[str], threshold: float) -> str:
     first = strongest_findings(model.strengths_[cause], threshold, 12)
     listed = [f"{shortened(names[i], 40)} {percent(model.strengths_[cause, i])}" for i in first]
-    return "\n".join(
-        [
-            f"cause {cause}: {cause_name(model, cause, names, threshold)}\non in {percent(model.priors_[cause])} of the rows",
-            *listed,
-        ]
-    )
+    called, share = cause_name(model, cause, names, threshold), percent(model.priors_[cause])
+    return "\n".join([f"cause {cause}: {called}\non in {share} of the rows", *listed])
 
 
 def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.ndarray, threshold: float) -> str:

@@ -18,17 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._scratch import whole_file
 from ..summaries import Figure, Section, Summary, Table
-from .parts import Nouns, comparison_rows, evidence_of, evidence_parts, grade_mark, mean_error, short_number, version
+from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mean_error, short_number, version
 
 # --- summaries ------------------------------------------------------------------------------------------------------
 
 
 def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
     """Write a summary to one HTML file that works offline; the file appears complete or not at all."""
-    one, many, rows = summary.nouns
     told = {
         "summary": summary.says,
-        "nouns": Nouns(many, one, rows),
+        "nouns": dict(zip(("one", "many", "data"), summary.nouns, strict=True)),
         "evidence": evidence_parts(summary.evidence),
         "parts": [_part(part) for part in summary.parts],
         "picture": None if summary.answer.picture is None else _part(summary.answer.picture),
@@ -79,7 +78,7 @@ def page(
 
     def decorate(tell: Callable[..., Summary]) -> Callable[..., Summary]:
         given = inspect.signature(tell)
-        compares = "comparison" in given.parameters
+        compares, (_, first, *_) = "comparison" in given.parameters, given.parameters
 
         @functools.wraps(tell)
         def summarize(
@@ -88,9 +87,10 @@ def page(
             options |= {"comparison": comparison} if compares else {}
             found = tell(model, *args, **options)
             evidence, nouns = found.evidence if found.evidence.checks else evidence_of(model), found.nouns
-            shown = [*given.bind(model, *args, **options).arguments.values(), None][1] is not None
+            shown = given.bind(model, *args, **options).arguments.get(first) is not None
             return replace(
                 found, title=title or type(model).__name__, source=source, comparison=comparison, evidence=evidence,
+                size=found.size or len(found.tables.get("components", ())),
                 nouns=nouns if any(nouns) else evidence.nouns,
                 error=mean_error(evidence, found.error) if "{" in found.error else found.error,
                 missing=LACKS.format(lacks, data) if lacks and not shown else found.missing,

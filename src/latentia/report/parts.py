@@ -24,15 +24,6 @@ class Mark:
     label: str
 
 
-@dataclass(frozen=True)
-class Nouns:
-    """What a report calls its components, one of them, and the rows of the data."""
-
-    many: str
-    one: str
-    data: str
-
-
 _MARKS = {
     "supported": Mark("good", "supported"),
     "with care": Mark("care", "with care"),

@@ -114,7 +114,6 @@ def summarize_topics(
             *(() if effects is None else effects_parts(*effects, titles)),
         ),
         answer=_answer(topics, titles),
-        size=size,
         error="" if isinstance(model, EmbeddingTopics) else _MEAN_ERROR,
         reading=(("Finding a word", _FINDING), ("In the topic, in the corpus", _FREQUENCIES), ("Map", _MAP)),
         styles=("topics.css",),

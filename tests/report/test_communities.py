@@ -1,6 +1,5 @@
 """The report of communities: what it says, that it is safe and small, and that a browser shows it."""
 
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -137,7 +136,9 @@ def test_edges_and_directions(model, page):
     figures = page.data
     found = np.array(figures["connectivity"]["values"])
     assert found.shape == (3, 3)
-    np.testing.assert_allclose(found / found.max(), model.connectivity_ / model.connectivity_.max(), rtol=0.01, atol=1e-3)
+    np.testing.assert_allclose(
+        found / found.max(), model.connectivity_ / model.connectivity_.max(), rtol=0.01, atol=1e-3
+    )
     bars, noise, *_ = figures["spectrum"]["panels"][0]["marks"]
     np.testing.assert_allclose(bars["y"], model.spectrum_, rtol=1e-3, atol=1e-4 * np.abs(model.spectrum_).max())
     assert noise["y"] == pytest.approx(model.noise_level_, rel=1e-3)

@@ -108,7 +108,6 @@ def evidence_parts(evidence: Evidence) -> dict[str, Any]:
         "closing": ""
         if evidence.component_errors is None or not evidence.on_components
         else first_sentence(evidence.closing),
-        "limit": evidence.limit,
     }
 
 

@@ -13,8 +13,8 @@ from contract import Case
 from sklearn.base import clone
 
 import latentia
-from latentia.cli._json import with_json
-from latentia.cli._shared import Reading, with_run
+from latentia.cli._options import as_command
+from latentia.cli._shared import Reading
 from latentia.exceptions import LatentiaError
 
 FOLDER = Path(__file__).parents[1] / "examples" / "new_family"
@@ -101,14 +101,14 @@ def test_its_command(modules, tmp_path, monkeypatch):
     np.savetxt(tmp_path / "waits.csv", waits(3000), header="minutes", comments="")
     monkeypatch.chdir(tmp_path)
     alone = typer.Typer(add_completion=False)
-    alone.command("exponentials")(with_json(with_run(modules[2].exponentials)))
+    alone.command("exponentials")(as_command(modules[2].exponentials))
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         alone(["waits.csv", "--column", "minutes", "--out", "o", "--quiet"], standalone_mode=False)
     assert "2 components" in printed.getvalue()
     written = sorted(path.name for path in (tmp_path / "o").iterdir() if not path.name.startswith("."))
     assert written == ["components.csv", "evidence.csv", "labels.csv", "model.npz", "report.html"]
     loaded = latentia.load(tmp_path / "o" / "model.npz")
-    modules[2].apply_exponentials(loaded, tmp_path / "waits.csv", None, Reading())(tmp_path / "again.csv")
+    modules[2].apply_exponentials(loaded, tmp_path / "waits.csv", Reading())(tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "o" / "labels.csv").read_bytes()
 
 

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from exponentials import ExponentialMixture
 from page import rows_of, summarize_exponentials
-from rich.console import Console
 
-from latentia.cli._shared import Comparison, Reading, Run, Splits, learn, parse_sizes, sizes_help
-from latentia.cli._tables import announce, described, labels_of, read_known_columns, read_numbers
+from latentia.cli._options import Run
+from latentia.cli._shared import Comparison, Reading, learn, parse_sizes
+from latentia.cli._tables import described, labels_of, read_like, read_numbers
 from latentia.datasets.tables import dense
 
 
-def exponentials(
-    run: Run,
-    source: Annotated[Path, typer.Argument(help="A table with a header: CSV, TSV, Excel, Parquet.")],
-    column: Annotated[str, typer.Option(help="Column of waiting times.")],
-    k: Annotated[str, typer.Option("-k", "--components", help=sizes_help("components"))] = "2",
-    splits: Splits = 3,
-) -> dict[str, Any]:
-    """Learn a mixture of exponential waiting times and write tables, a model and a report."""
+def exponentials(run: Run, source: Path, column: str, k: str = "2", splits: int = 3) -> dict[str, Any]:
+    """Learn a mixture of exponential waiting times and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        A table with a header: CSV, TSV, Excel, Parquet.
+    column : --column
+        Column of waiting times.
+    k : -k, --components
+        Number of components; FROM:TO:STEP compares a range.
+    """
     results = run.results(source, "components.csv", "labels.csv")
-    table = read_numbers(source, [column], [], 1, "waiting times are numbers", run.reading(), "--column")
-    announce(table, run.console)
+    table = read_numbers(source, [column], None, 1, "waiting times are numbers", run.reading(), "--column")
     values = dense(table)
 
     def fit(size: int | None) -> ExponentialMixture:
@@ -34,15 +36,12 @@ def exponentials(
 
     return learn(
         results, table.source, parse_sizes(k, "components"), fit,
-        lambda model, comparison: summarize_exponentials(
-            model, values, row_labels=labels_of(table), title=f"Waiting times of {table.source}", source=described(table),
-            comparison=comparison,
-        ),
+        lambda model, _: summarize_exponentials(model, values, row_labels=labels_of(table)), described=described(table),
         reading={"columns": table.columns}, compare=lambda: Comparison("components", "", fit, lambda model: {}),
     )  # fmt: skip
 
 
-def apply_exponentials(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_exponentials(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their components."""
-    table = read_known_columns(source, model.reading_["columns"], 1, how)
-    return lambda path: rows_of(model.predict_proba(dense(table)), labels_of(table)).write(path)
+    table = read_like(model, source, how)
+    return rows_of(model.predict_proba(dense(table)), labels_of(table)).write

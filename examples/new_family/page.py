@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from latentia.report.figures import overlaid
-from latentia.report.page import written
-from latentia.report.parts import count, evidence_of, grades_say, mean_error, short_number
+from latentia.report.page import page, written
+from latentia.report.parts import count, evidence_of, grades_say, short_number
 from latentia.summaries import Column, Figure, Summary, Table, graded
 
 
-def summarize_exponentials(
-    model: Any,
-    X: Any = None,
-    *,
-    row_labels: Sequence[Column] = (),
-    title: str = "Waiting times",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-) -> Summary:
+@page("Waiting times")
+def summarize_exponentials(model: Any, X: Any = None, *, row_labels: Sequence[Column] = ()) -> Summary:
     """Say what exponentials were found; takes what ``fit`` takes."""
     evidence, size = evidence_of(model), len(model.means_)
     rows = () if X is None else (rows_of(model.predict_proba(X), row_labels),)
@@ -29,11 +22,8 @@ def summarize_exponentials(
     densities = [(f"component {k}", waits, np.exp(-waits / mean) / mean) for k, mean in enumerate(model.means_)]
     moved = grades_say(evidence, "a component", "other rows would give another one")
     return Summary(
-        title,
-        f"{count(size, 'component')} of waiting times.",
-        evidence.nouns,
-        evidence,
-        (
+        says=f"{count(size, 'component')} of waiting times.",
+        parts=(
             Table(
                 "components",
                 (
@@ -50,9 +40,7 @@ def summarize_exponentials(
             *rows,
         ),
         size=size,
-        source=source,
-        error=mean_error(evidence, "Expected error of a mean: {} of it on average."),
-        comparison=comparison,
+        error="Expected error of a mean: {} of it on average.",
     )  # fmt: skip
 
 

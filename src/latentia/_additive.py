@@ -31,8 +31,6 @@ from .moments import WIDEST, FramedSums, Sums, WideSums, check_width
 from .passes import Blocks, RowGroups, deal_by_content
 from .passes.dask import in_blocks
 
-__all__ = ["Additive", "Receipt", "merge"]
-
 _LAYOUT = (
     "n_features_in_",
     "feature_names_in_",

@@ -143,12 +143,15 @@ def graded(
     return error, grade, again
 
 
-def histogram(name: str, of: str, values: np.ndarray, edges: Sequence[int]) -> Table:
-    """How many ``values`` lie between percentages, as a table of the section that shows it."""
+def histogram(
+    name: str, of: str, values: np.ndarray, edges: Sequence[int], title: str = "", hint: str = "", place: str = ""
+) -> Table:
+    """How many ``values`` lie between percentages, with bars."""
     between = [f"{low} to {high}%" for low, high in pairwise(edges)]
     counts = np.histogram(values, [0, *(edge / 100 for edge in edges), np.inf])[0]
     labels = [f"below {edges[0]}%", *between, f"above {edges[-1]}%"]
-    return Table(name, (Column(name, labels, kind="name"), Column(of, counts, short=",")))
+    columns = Column(name, labels, kind="name"), Column(of, counts, short=",", kind="bar")
+    return Table(name, columns, title, hint, place=place, label=place)
 
 
 @dataclass(frozen=True)
@@ -372,11 +375,11 @@ class Summary:
         What the foot of the page says of their numbers; by default that they begin at 0, in the tables and the model too.
     """
 
-    title: str
-    says: str
-    nouns: tuple[str, str, str]
-    evidence: Evidence
-    parts: tuple[Table | Figure | Section, ...]
+    title: str = ""
+    says: str = ""
+    nouns: tuple[str, str, str] = ("", "", "")
+    evidence: Evidence = field(default_factory=lambda: Evidence([]))
+    parts: tuple[Table | Figure | Section, ...] = ()
     answer: Answer = Answer("", "")
     size: int = 0
     source: str = ""

@@ -106,7 +106,7 @@ def test_heat_maps_of_many_cells_have_no_numbers():
     for size, digits in ((20, 2), (21, None)):
         values = np.linspace(-1, 0.5, size**2).reshape(size, size)
         names = [str(i) for i in range(size)]
-        figure = figures.heat_map(values, names, names, hover=[names] * size, signed=True)
+        figure = figures.heat_map(values, names, names, hover="{row}, {column}", signed=True)
         assert figure["digits"] == digits
         assert figure["top"] == 1
         assert np.shape(figure["values"]) == (size, size)

@@ -201,10 +201,11 @@ def test_without_topics_there_are_none_on_the_page(corpus, read_page, tmp_path):
 
 
 def test_a_verdict_speaks_of_predictions_where_these_do_not_use_the_topics(model, corpus):
-    assert report_labels._sentence(model, [0.5], []) == ""
-    assert report_labels._sentence(model, [0.5], MEASURES).endswith("is right for 64% of the rows tested on.")
+    assert report_labels._sentence(model, []) == ""
+    assert report_labels._sentence(model, MEASURES).endswith("is right for 64% of the rows tested on.")
     bayes = MomentMultiLabelClassifier(5, head="bayes").fit(corpus.X, corpus.Y)
-    assert "Expected error of a topic: 0.50" in report_labels._sentence(bayes, [0.5], MEASURES)
+    said = f"Expected error of a topic: {np.mean(bayes.evidence_.component_errors):.2f} on average"
+    assert said in report_labels._sentence(bayes, MEASURES)
 
 
 def test_names_count_as_the_source_counts():

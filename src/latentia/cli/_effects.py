@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from ..datasets import tables
 from ..datasets.tables import Wanted
@@ -18,10 +17,6 @@ from ..effects.design import columns_in, design_of
 from ..exceptions import LatentiaError, MissingExtraError
 from ._shared import Reading
 
-_EFFECTS = "Formula of columns, such as '~ party + year': their effects on the components, with error bars."
-_CLUSTER = "With --effects: column of what rows depend on each other within, such as an author."
-EffectsOf = Annotated[str | None, typer.Option("--effects", help=_EFFECTS)]
-ClusterOf = Annotated[str | None, typer.Option("--cluster", help=_CLUSTER)]
 Measure = Callable[[Any, Any], tuple[str, Effects] | None]
 
 

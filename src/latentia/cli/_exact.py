@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from fractions import Fraction
@@ -10,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from ..exceptions import LatentiaError
 from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
 from ..report.parts import count
+from ._json import plain
 from ._shared import Reading, Results, named, say, write_csv
 from ._tables import Wanted, check_columns, read_table, split_names
 
@@ -34,7 +33,7 @@ def factor_exactly(
     names: str | None = None,
 ) -> dict[str, Any]:
     """Read a table, look for an exact factorization of ``k`` components, or of the fewest, and write what was found."""
-    source, console = results.source, Console()
+    source = results.source
     if k != _AUTO and not (k.isdecimal() and int(k) > 0):
         raise LatentiaError(f"-k {k!r}: with --exact give one number of components, or auto for the fewest.")
     table = read_table(source, lambda kinds: _wanted(source, kinds, columns, ignore, names), how)
@@ -45,10 +44,9 @@ def factor_exactly(
             f"{source}: {len(rows):,} rows of {len(cells):,} columns; up to {_MOST_CELLS:,} cells can be factored exactly."
         )
     M = [[str(table.texts[name][i]).strip() for name in cells] for i in range(len(rows))]
-    say(console, f"{table.source}: {count(len(rows), 'row')} of {count(len(cells), 'column')} of exact numbers.")
+    say(f"{table.source}: {count(len(rows), 'row')} of {count(len(cells), 'column')} of exact numbers.")
     if all(_is_number(name) for name in cells):
         say(
-            console,
             f"The first line was taken for names of columns: {', '.join(cells[:5])}. If it has numbers, put names above it.",
         )
     with named(table.source):
@@ -66,8 +64,8 @@ def factor_exactly(
         (folder / "certificate.json").write_text(text + "\n", encoding="utf-8")
 
     files = results.write(write)
-    say(console, certificate["says"])
-    say(console, f"Wrote {', '.join(files)} to {results.out}")
+    say(certificate["says"])
+    say(f"Wrote {', '.join(files)} to {results.out}")
     return {
         "source": str(source), "out": str(results.out), "files": files,
         **{key: value for key, value in certificate.items() if key not in ("matrix", "rows", "columns", "proof")},
@@ -111,7 +109,7 @@ def _certificate(found: Factorization | Impossible | Undecided | RankBounds) -> 
         says += f" Fewer than {found.lower} are impossible: {proof.reason}" if proof else ""
         return {
             "result": "rank" if found.exact else "bounds", "lower": found.lower, "upper": found.upper, "verified": verified,
-            "says": says, "reason": proof.reason if proof else "", "proof": _plain(proof.proof) if proof else None,
+            "says": says, "reason": proof.reason if proof else "", "proof": plain(proof.proof) if proof else None,
         }  # fmt: skip
     if isinstance(found, Factorization):
         verified = found.verify()
@@ -124,7 +122,7 @@ def _certificate(found: Factorization | Impossible | Undecided | RankBounds) -> 
         return {
             "result": "impossible", "r": found.r, "verified": verified, "reason": found.reason,
             "says": f"Impossible with {count(found.r, 'component')}, and the proof {_checked(verified)}. {found.reason}",
-            "proof": _plain(found.proof),
+            "proof": plain(found.proof),
         }  # fmt: skip
     return {
         "result": "undecided", "r": found.r, "lower": found.lower, "upper": found.upper, "residual": found.residual,
@@ -136,23 +134,3 @@ def _certificate(found: Factorization | Impossible | Undecided | RankBounds) -> 
 
 def _checked(verified: bool, was: str = "was") -> str:
     return f"{was} checked in exact numbers" if verified else "failed its check: please report this"
-
-
-def _plain(value: Any) -> Any:
-    """What a proof records, as lists, texts and whole numbers; fractions as texts."""
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        own = {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
-        return {"kind": type(value).__name__, **own}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {"kind": type(value).__name__, **{key: _plain(one) for key, one in value._asdict().items()}}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(one) for one in value]
-    if isinstance(value, Fraction) or not isinstance(value, (bool, int, float, str, type(None))):
-        return str(value)
-    return value

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
+import dataclasses
 import math
-import os
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_type_hints
-
-import typer
+from collections.abc import Mapping
+from typing import Any
 
 JSON = "--json"
-_Json = Annotated[bool, typer.Option(JSON, help="Print one JSON object for programs; all else goes to standard error.")]
-
-
-def with_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with the option ``--json``, which `run` looks for: what the command returns is the summary."""
-
-    @functools.wraps(command)
-    def run(*, as_json: bool = False, **options: Any) -> Any:
-        return command(**options)
-
-    option = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Json)
-    signature = inspect.signature(command, eval_str=True)
-    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), option])  # type: ignore[attr-defined]
-    run.__annotations__ = get_type_hints(command, include_extras=True) | {"as_json": _Json}
-    return run
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; NaN and infinity, which it has not, become null."""
+    """A value as JSON has it: records by their fields, fractions and paths as texts, and NaN and infinity as null."""
     if hasattr(value, "tolist"):  # of NumPy
         value = value.tolist()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {"kind": type(value).__name__} | {
+            one.name: getattr(value, one.name) for one in dataclasses.fields(value)
+        }
+    elif hasattr(value, "_asdict"):
+        value = {"kind": type(value).__name__} | value._asdict()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | set | frozenset):
         return [plain(item) for item in value]
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    return value if isinstance(value, bool | int | float | str | None) else str(value)

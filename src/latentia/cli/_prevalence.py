@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ..datasets import Corpus
 from ..exceptions import LatentiaError
 from ..topics.periods import UNITS, periods_of
 from ..topics.prevalence import Prevalence, groups_of
-
-_BY = "Column with the group of every document: topics by group, with error bars. May be repeated."
-_OVER = "Column with dates or numbers: topics over time, with error bars and trends."
-_PERIOD = f"With --over: {', '.join(UNITS)}, or a width of numbers; by default it is chosen."
-GroupBy = Annotated[list[str] | None, typer.Option(help=_BY)]
-Over = Annotated[str | None, typer.Option(help=_OVER)]
-PeriodOf = Annotated[str | None, typer.Option("--period", help=_PERIOD)]
 
 
 def prevalence_in(

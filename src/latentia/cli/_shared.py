@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 import os
 import re
@@ -11,13 +9,12 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-import typer
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
@@ -49,7 +46,8 @@ _NARROW = 16  # characters of a text before a longer one
 _STYLES = {"supported": "bold green", "with care": "bold yellow", "partly": "bold yellow", "not supported": "bold red"}
 
 
-def _check_jobs(jobs: int) -> int:
+def check_jobs(jobs: int) -> int:
+    """A number of threads, if it is one."""
     if jobs == 0 or jobs < -1:
         raise LatentiaError(f"--jobs {jobs}: give a number of threads, or -1 for every core.")
     return jobs
@@ -63,47 +61,6 @@ def steps_of(refine: str) -> int | str:
         raise LatentiaError(f"--refine {refine}: give a number of steps, 0 to keep to the theorem, or auto.")
     return int(refine)
 
-
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
-Columns = Annotated[
-    str | None, typer.Option(help="Columns of numbers to use, separated by commas; by default all of them.")
-]
-Ignore = Annotated[str | None, typer.Option(help="Columns not to use, such as an id, separated by commas.")]
-Refine = Annotated[
-    str,
-    typer.Option(
-        help="Steps of refinement after the recovery: a number, 0 for the theorem, or auto: until it converges.",
-        callback=steps_of,
-    ),
-]
-KeepMoments = Annotated[
-    bool,
-    typer.Option(
-        "--keep-moments",
-        help="Keep sums over the rows in the model, so that rows can be added and models merged: see 'update' and 'merge'.",
-    ),
-]
-Splits = Annotated[
-    int,
-    typer.Option("--splits", help="Fits on parts of the data, for the expected errors; 0 measures none.", min=0, max=3),
-]
-Seed = Annotated[int, typer.Option(help="Seed of the random splits and starts.", min=0)]
-Jobs = Annotated[int, typer.Option(help="Number of threads; -1 uses every core.", callback=_check_jobs)]
-Cache = Annotated[
-    Path | None,
-    typer.Option(
-        "--cache",
-        help="Folder for binary copies of tables, which later runs read faster; by default that of each file.",
-    ),
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no binary copies.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
-Encoding = Annotated[
-    str | None,
-    typer.Option("--encoding", help="Encoding of texts and CSV files, such as cp1251; detected by default."),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-FullEvidence = Annotated[bool, typer.Option("--evidence", help="Print all checks, not only those that decide.")]
 
 _OPTIONS = {
     "covariance_type": "--covariance",
@@ -228,70 +185,6 @@ class Results:
             return []
 
 
-@dataclass(frozen=True)
-class Run:
-    """What the options say that all commands which learn have.
-
-    Attributes
-    ----------
-    out, cache : Path
-    no_cache, evidence, force, quiet : bool
-    encoding : str, optional
-    seed, jobs : int
-    console : Console
-    """
-
-    out: Path
-    cache: Path | None
-    no_cache: bool
-    encoding: str | None
-    seed: int
-    jobs: int
-    evidence: bool
-    force: bool
-    quiet: bool
-    console: Console = field(default_factory=Console)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Of every estimator."""
-        return {"random_state": self.seed, "n_jobs": self.jobs, "verbose": not self.quiet}
-
-    def results(self, source: Path, *files: str) -> Results:
-        """Where results go, after a look whether they can; ``files`` may be written besides those of all commands."""
-        found = Results(self.out, source, files, self.force, self.evidence, not self.quiet)
-        found.check()
-        return found
-
-    def reading(self, missing: str | None = None, ways: tuple[str, ...] = ()) -> Reading:
-        """How files are read."""
-        return Reading.of(self.quiet, self.cache, self.no_cache, missing, ways, encoding=self.encoding)
-
-
-def with_run(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, which takes a `Run` first, with the options of all commands that learn; ``--out`` has its name."""
-    name = command.__name__.replace("_", "-")
-    more = {"out": (Out, Path(name))} | {
-        one: (kind, default)
-        for one, kind, default in (
-            ("cache", Cache, None), ("no_cache", NoCache, False), ("encoding", Encoding, None), ("seed", Seed, 0),
-            ("jobs", Jobs, -1), ("evidence", FullEvidence, False), ("force", Force, False), ("quiet", Quiet, False),
-        )
-    }  # fmt: skip
-
-    @functools.wraps(command)
-    def run(**options: Any) -> Any:
-        return command(Run(**{one: options.pop(one) for one in more}), **options)
-
-    _, *own = inspect.signature(command, eval_str=True).parameters.values()
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    added = [inspect.Parameter(one, keyword, default=default, annotation=kind) for one, (kind, default) in more.items()]
-    given = [one.replace(kind=keyword) for one in own]
-    run.__signature__ = inspect.Signature([*given, *added])  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in (*given, *added)}
-    return run
-
-
 Rows = list[dict[str, Any]]
 
 
@@ -344,7 +237,8 @@ def learn(
     summarize: Callable[[Any, Rows | None], Summary],
     *,
     reading: Mapping[str, Any],
-    compare: Callable[[], Comparison],
+    described: str = "",
+    compare: Callable[[], Comparison] | None = None,
     first: Callable[[Path, Any], object] = lambda folder, model: None,
     more: Callable[[Path, Any], object] = lambda folder, model: None,
     said: Callable[[Any], Iterable[str]] = lambda model: (),
@@ -362,10 +256,13 @@ def learn(
     fit : callable
         ``fit(size)``: the model of all rows.
     summarize : callable
-        ``summarize(model, comparison)``: the tables and the page, with figures.
+        ``summarize(model, comparison)``: the tables and the page, with figures; where it names no source, that and the
+        heading follow from it.
     reading : dict
         How the file was read, for ``latentia apply``: numbers, texts, lists and arrays that the model keeps as ``reading_``.
-    compare : callable
+    described : str
+        Name of the data on the page, by default as in messages.
+    compare : callable, optional
         Makes the `Comparison` where there are several sizes.
     first, more : callable
         ``first(folder, model)`` and ``more(folder, model)`` write files that are no tables, before and after ``summarize``.
@@ -381,7 +278,7 @@ def learn(
     """
     console, rows, size, comparison = Console(), None, sizes[0], None
     with named(source):
-        if len(sizes) > 1:
+        if compare is not None and len(sizes) > 1:
             how = compare()
             rows, size, why = _compared(how, sizes, console, results.progress, evidence)
             comparison = {"held_out": how.held_out, "rows": rows, "recommended": size, "why": why}
@@ -399,20 +296,23 @@ def learn(
             write_csv(folder / "comparison.csv", list(rows[0]), [list(row.values()) for row in rows])
         with named(source):
             first(folder, model)
-            told.append(summarize(model, rows))
-            _write_summary(folder, told[0])
+            summary = replace(summarize(model, rows), comparison=rows)
+            if not summary.source:
+                summary = replace(summary, title=f"{summary.title} of {source}", source=described or source)
+            told.append(summary)
+            _write_summary(folder, summary)
             more(folder, model)
 
     files = results.write(write)
     for line in said(model):
-        say(console, line)
+        say(line, console)
     for table in told[0].tables.values():
         if table.caption or table.note:
             print_listing(table, console)
     for line in told[0].lines:
-        say(console, line)
+        say(line, console)
     print_evidence(found, console, full=results.evidence)
-    say(console, f"Wrote {', '.join(files)} to {results.out}")
+    say(f"Wrote {', '.join(files)} to {results.out}", console)
     return {
         "source": str(results.source), "out": str(results.out), "files": files, "estimator": type(model).__name__,
         "n_components": model.n_found, "comparison": comparison, **_said(found),
@@ -488,7 +388,7 @@ def _compared(
             except LatentiaError as error:
                 if error.parameter != "n_components" or not rows:
                     raise
-                say(console, f"-k {size} and more are skipped: {error.problem}")
+                say(f"-k {size} and more are skipped: {error.problem}", console)
                 break
             advance(int(size or 1))
     rows.sort(key=lambda row: row[how.noun])
@@ -498,7 +398,7 @@ def _compared(
     _print_comparison(
         rows, best, f"Comparison ({f'held out: {how.held_out}' if how.held_out else 'on all rows'})", console
     )
-    say(console, sentence)
+    say(sentence, console)
     return rows, best, sentence
 
 
@@ -538,7 +438,7 @@ def named(source: str) -> Iterator[None]:
 
 
 @contextmanager
-def in_words_of_options(reading: Reading | None = None) -> Iterator[None]:
+def of_options(reading: Reading | None = None) -> Iterator[None]:
     """Errors of a reader name the command's option instead of the parameter, and what --missing may do about a cell."""
     try:
         yield
@@ -578,15 +478,30 @@ def _option_of(parameter: str) -> str | None:
 # --- options ----------------------------------------------------------------------------------------------------
 
 
-def sizes_help(what: str, auto: bool = False) -> str:
-    """What -k says of itself; ``what`` are the components, such as "topics"."""
-    return f"Number of {what}; FROM:TO:STEP compares a range{', auto as many as it takes' if auto else ''}."
+class Sizes(list[Any]):
+    """Numbers of components, such as "topics", that are to be fitted; None where the estimator chooses."""
+
+    def __init__(self, sizes: Iterable[int | None], what: str) -> None:
+        super().__init__(sizes)
+        self.what = what
+
+    def up_to(self, most: int, data: str) -> Sizes:
+        """Those up to ``most``; a range is cut there with a note, and a single number beyond is refused.
+
+        ``data`` is what carries no more, such as "rows.csv: 30 rows".
+        """
+        kept = [size for size in self if size is None or size <= most]
+        if not kept:
+            raise LatentiaError(f"{data} carry at most {most} {self.what}: -k {self[0]} is too large.")
+        if len(kept) < len(self):
+            say(f"{data} carry at most {most} {self.what}: the range stops there.")
+        return Sizes(kept, self.what)
 
 
-def parse_sizes(text: str, what: str, auto: bool = False) -> list[int]:
+def parse_sizes(text: str | None, what: str, auto: bool = False) -> Sizes:
     """The numbers of -k: ``20`` or ``FROM:TO:STEP``, both ends included; none for "auto", where the command has it."""
-    if auto and text == "auto":
-        return []
+    if text is None or (auto and text == "auto"):
+        return Sizes([None] if text is None else [], what)
     if not re.fullmatch(r"\d+(:\d+(:\d+)?)?", text, re.ASCII):
         or_auto = ", or auto" if auto else ""
         raise LatentiaError(f"-k {text!r}: give a number of {what}, or FROM:TO:STEP as in 10:50:10{or_auto}.")
@@ -601,7 +516,7 @@ def parse_sizes(text: str, what: str, auto: bool = False) -> list[int]:
         raise LatentiaError(f"-k {text!r}: no number of {what} in that range.")
     if len(sizes) > _MOST_SIZES:
         raise LatentiaError(f"-k {text!r}: {len(sizes)} numbers of {what}; {_MOST_SIZES} can be compared.")
-    return list(sizes)
+    return Sizes(sizes, what)
 
 
 def refuse_options(source: Path, why: str, **given: Any) -> None:
@@ -609,24 +524,6 @@ def refuse_options(source: Path, why: str, **given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise LatentiaError(f"--{name.replace('_', '-')}: {source.name}: {why}; leave it out.")
-
-
-def possible_sizes(sizes: Sequence[int], most: int, data: str, what: str, console: Console) -> list[int]:
-    """The numbers of components up to ``most``; a range is cut there with a note, and a single number beyond is refused.
-
-    Parameters
-    ----------
-    data : str
-        What carries no more, such as "rows.csv: 30 rows".
-    what : str
-        The components, such as "topics".
-    """
-    kept = [size for size in sizes if size <= most]
-    if not kept:
-        raise LatentiaError(f"{data} carry at most {most} {what}: -k {sizes[0]} is too large.")
-    if len(kept) < len(sizes):
-        say(console, f"{data} carry at most {most} {what}: the range stops there.")
-    return kept
 
 
 def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:
@@ -693,9 +590,9 @@ class Reading:
 # --- printing ---------------------------------------------------------------------------------------------------
 
 
-def say(console: Console, text: str) -> None:
+def say(text: str, console: Console | None = None) -> None:
     """A line as it is: names of files and columns may look like markup."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    (console or Console()).print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_listing(table: Listing, console: Console) -> None:
@@ -708,9 +605,9 @@ def print_listing(table: Listing, console: Console) -> None:
     if table.caption:
         _print_table(console, table.caption, heads, rows)
     if table.caption and most > _PRINTED:
-        say(console, f"{most - _PRINTED} more in {table.rest or table.file}")
+        say(f"{most - _PRINTED} more in {table.rest or table.file}", console)
     if table.note:
-        say(console, table.note)
+        say(table.note, console)
 
 
 def _print_comparison(rows: Rows, best: int, title: str, console: Console) -> None:
@@ -723,7 +620,7 @@ def _print_comparison(rows: Rows, best: int, title: str, console: Console) -> No
     texts = list(zip(*(cells[name] for name in shown), strict=True))
     _print_table(console, title, dict.fromkeys(shown, "right"), texts, bold)
     if len(shown) < len(names):
-        say(console, f"More measures are in comparison.csv: {', '.join(names[len(shown) :])}.")
+        say(f"More measures are in comparison.csv: {', '.join(names[len(shown) :])}.", console)
 
 
 def _print_table(
@@ -775,7 +672,7 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
     _print_checks(evidence.rests_on(), console, full)
     notes = [("", check) for check in evidence.checks if not status(check)]
     if full and notes:
-        say(console, "\nMore measurements (not part of the verdict):")
+        say("\nMore measurements (not part of the verdict):", console)
         _print_checks(notes, console, full)
     errors = (
         f"{first_sentence(evidence.closing)} "
@@ -783,10 +680,10 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
         else ""
     )
     if evidence.topics is not None:
-        say(console, f"\n{evidence.topics.nouns[1].capitalize()}:")
+        say(f"\n{evidence.topics.nouns[1].capitalize()}:", console)
         print_evidence(evidence.topics, console, full=full)
         return
-    say(console, errors + ("" if full else "All checks: --evidence, and in evidence.csv and report.html."))
+    say(errors + ("" if full else "All checks: --evidence, and in evidence.csv and report.html."), console)
 
 
 def _print_checks(checks: Sequence[tuple[str, Check]], console: Console, full: bool) -> None:
@@ -801,9 +698,9 @@ def _print_checks(checks: Sequence[tuple[str, Check]], console: Console, full: b
     for mark, name, measured, needed, meaning in texts:
         start = f"  {mark:<4} {name:<{widths[1]}}  {measured:>{widths[2]}}  {needed:<{widths[3]}}  "
         room = console.width - len(start) if console.is_terminal else len(meaning)
-        say(console, (start + ("" if full else _cut(first_sentence(meaning), room))).rstrip())
+        say((start + ("" if full else _cut(first_sentence(meaning), room))).rstrip(), console)
         for line in textwrap.wrap(meaning, max(console.width - 7, _NARROW)) if full else ():
-            say(console, f"       {line}")
+            say(f"       {line}", console)
 
 
 def _cut(text: str, room: int) -> str:

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
@@ -18,42 +16,30 @@ from ..datasets import tables
 from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, naming, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
-from ._shared import Reading, in_ways, in_words_of_options, say
+from ._shared import Reading, in_ways, of_options, say
 
 MISSING = "drop", "mean"
 _FEW = 20  # values of a column that may be labels, and rows for each of them
 
 
-def missing_help(*ways: str, note: str = "") -> str:
-    """What --missing says of itself, where it may say ``ways``."""
-    said = {
-        "drop": "drop leaves their rows out",
-        "mean": "mean puts the mean of the column there",
-        "keep": "keep takes them as not known",
-    }
-    return f"Cells without a value: {', '.join(said[way] for way in ways)}{note}; by default they are an error."
-
-
-MayBeMissing = Annotated[str | None, typer.Option("--missing", help=missing_help(*MISSING))]
-
-
-def announce(table: Table, console: Console) -> None:
+def announce(table: Table) -> Table:
     """Print what was read and what was not, and which columns merely count the rows."""
     n, width = table.values.shape
-    say(console, f"{table.source}: {n:,} rows, {width} columns: {listed(table.columns, 10)}")
+    say(f"{table.source}: {n:,} rows, {width} columns: {listed(table.columns, 10)}")
     if table.names:
-        say(console, f"rows are named as in the first column of text: {listed(table.names, 3)}")
+        say(f"rows are named as in the first column of text: {listed(table.names, 3)}")
     if table.left_out:
-        say(console, f"not used: {listed(table.left_out, 10)}")
+        say(f"not used: {listed(table.left_out, 10)}")
     if sparse.issparse(table.values) or n < 3:
-        return
+        return table
     counting = (np.diff(table.values, axis=0) == 1).all(axis=0)
     for i in np.flatnonzero(counting):
         name = table.columns[i]
-        say(console, f"note: column {name!r} counts the rows; if it measures nothing, exclude it with --ignore.")
+        say(f"note: column {name!r} counts the rows; if it measures nothing, exclude it with --ignore.")
     for column in _label_like(table.values):
         name = table.columns[column]
-        say(console, f"note: column {name!r} has a few whole numbers; if these are labels, exclude it with --ignore.")
+        say(f"note: column {name!r} has a few whole numbers; if these are labels, exclude it with --ignore.")
+    return table
 
 
 def _label_like(values: np.ndarray) -> list[int]:
@@ -82,7 +68,7 @@ def read_table(
     """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
 
     def wanted(kinds: Mapping[str, str]) -> Wanted:
-        with in_words_of_options():
+        with of_options():
             return choose(kinds)
 
     try:
@@ -95,19 +81,20 @@ def read_table(
 
 def read_numbers(
     path: Path,
-    columns: Sequence[str] | None,
-    ignore: Sequence[str],
+    columns: str | Sequence[str] | None,
+    ignore: str | Sequence[str] | None,
     least: int,
     why: str,
     reading: Reading,
     option: str = "--columns",
 ) -> Table:
-    """Read the columns of numbers that options name, or all; see `numeric_columns`."""
+    """Read the columns of numbers that options name, or all, and say so; see `numeric_columns`."""
+    chosen, unused = split_names(columns), split_names(ignore) or []
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
-        return Wanted(numeric_columns(path, kinds, columns, ignore, least, why, option), names=naming(kinds))
+        return Wanted(numeric_columns(path, kinds, chosen, unused, least, why, option), names=naming(kinds))
 
-    return read_table(path, choose, reading)
+    return announce(read_table(path, choose, reading))
 
 
 def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, reading: Reading) -> Table:
@@ -125,6 +112,15 @@ def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, re
         return Wanted(found, names=naming(kinds))
 
     return read_table(path, choose, reading, other="")
+
+
+def read_like(model: Any, path: Path, reading: Reading) -> Table:
+    """Read other rows in the columns of a model, and in its units, and say so."""
+    kept = model.reading_ or {"columns": model.column_names}
+    columns = kept.get("columns")
+    width = model.n_features_in_ if columns is None else len(columns)
+    table = announce(read_known_columns(path, columns, width, reading))
+    return replace(table, values=scaled_rows(table.values, kept))
 
 
 @dataclass(frozen=True)
@@ -162,9 +158,11 @@ def labels_of(table: Table | Labels) -> tuple[Column, ...]:
     return Column("row", table.rows, where="f"), *names
 
 
-def split_names(text: str | None, separator: str = ",") -> list[str] | None:
-    """Names of columns from an option."""
-    return None if text is None else [part.strip() for part in text.split(separator) if part.strip()]
+def split_names(text: str | Sequence[str] | None) -> list[str] | None:
+    """Names of columns from an option, or as they are."""
+    if isinstance(text, str):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return None if text is None else list(text)
 
 
 def binary(table: Table, what: str, remedy: Callable[[Sequence[str]], str] | None = None) -> Table:

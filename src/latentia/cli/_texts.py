@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-from rich.console import Console
+from typing import Any
 
 from ..datasets import Corpus, readers
 from ..datasets.separated import has_columns
@@ -16,33 +13,6 @@ from ..passes import Blocks
 from ..passes.formats import reusable
 from ..words import stop_words as words_of
 from ._shared import Reading, existing, say
-
-Column = Annotated[str | None, typer.Option(help="Text column of a CSV file or workbook.")]
-Split = Annotated[
-    str | None,
-    typer.Option(
-        "--split",
-        help="Cut texts into documents: chapter, paragraph, or a number of words. A text file is one text then.",
-    ),
-]
-Metadata = Annotated[
-    Path | None,
-    typer.Option(help="Table about the documents: a row for each, in order, or with its name in the first column."),
-]
-StopWords = Annotated[
-    str | None,
-    typer.Option(
-        help="Words to skip: english (the default), german, ..., none, or a file of words to skip besides the English ones; "
-        "several separated by commas."
-    ),
-]
-MinDf = Annotated[
-    int | None, typer.Option(help="Skip words in fewer documents; by default 2, or 5 of 20,000 documents.", min=1)
-]
-MaxDf = Annotated[
-    float | None,
-    typer.Option(help="Skip words in more than this share of the documents; by default 0.5.", min=0.0, max=1.0),
-]
 
 
 def split_of(option: str | None) -> str | int | None:
@@ -97,19 +67,18 @@ def _known(language: str) -> str:
     return language
 
 
-def say_words(corpus: Corpus, console: Console) -> None:
+def say_words(corpus: Corpus) -> None:
     """How many words of a table of counts were left out, in one line."""
     if corpus.left_out:
         why = ", ".join(f"{n:,} {reason}" for reason, n in corpus.left_out.items())
         total = sum(corpus.left_out.values())
-        say(console, f"{total:,} words were left out: {why} (--stop-words, --min-df, --max-df).")
+        say(f"{total:,} words were left out: {why} (--stop-words, --min-df, --max-df).")
 
 
 def read_known(
     source: Path,
     model: Any,
     words: Sequence[str] | None,
-    console: Console,
     how: Reading,
     column: str | None = None,
     split: str | None = None,
@@ -146,7 +115,7 @@ def read_known(
         corpus = readers.read_corpus(file, **options, **chosen, words=words)
     if corpus.n_unknown:
         total = corpus.n_unknown + sum(block[0].sum() for block in corpus.blocks)
-        say(console, f"{corpus.n_unknown:,.0f} of {total:,.0f} words are none of the model's and are ignored.")
+        say(f"{corpus.n_unknown:,.0f} of {total:,.0f} words are none of the model's and are ignored.")
     return corpus
 
 

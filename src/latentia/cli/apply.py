@@ -2,73 +2,69 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from rich.console import Console
 from sklearn.utils import get_tags
 
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
-from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
-from ._tables import missing_help
+from ._shared import MODEL_FILE, Reading, Results, named, say
 
-_DENOISING = "dictionary", "network"
+_LACKS = {
+    "other": "is applied to one source; leave this one", "denoise": "has no rows to write; leave it",
+    "ask": "has no findings to ask for; leave it", "column": "is not applied to texts; leave it",
+    "split": "is not applied to texts; leave it",
+}  # fmt: skip
 _NOT_APPLIED = ("RichComponents", "BackgroundPCA")
 
 
 def apply(
-    model: Annotated[Path, typer.Argument(help="A folder of results, or its model.npz.")],
-    source: Annotated[
-        Path, typer.Argument(help="Other data, in a form that the command which learned the model reads.")
-    ],
-    other: Annotated[
-        Path | None, typer.Argument(metavar="V", help="Of 'contrast' models: V, a second table of the same rows.")
-    ] = None,
-    out: Out = Path("applied"),
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            "--missing",
-            help=missing_help("drop", "keep", note=" (of 'mixture', 'nmf' and 'noisy-or', whose default it is)"),
-        ),
-    ] = None,
-    denoise: Annotated[
-        bool,
-        typer.Option(
-            "--denoise", help="Of 'dictionary' and 'network': write the rows as the model has them, not their codes."
-        ),
-    ] = False,
-    ask: Annotated[
-        int,
-        typer.Option(
-            help="Of 'noisy-or': for each row with empty cells, name this many findings to ask for next, those first whose "
-            "answers are expected to say most of its causes.",
-            min=0,
-        ),
-    ] = 0,
-    column: Annotated[
-        str | None,
-        typer.Option(help="Text column of a CSV file or workbook; by default the one that the model was learned from."),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(help="Of texts: how they are cut, see 'topics'; none, or by default as the model's were."),
-    ] = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    encoding: Encoding = None,
-    jobs: Jobs = -1,
-    force: Force = False,
-    quiet: Quiet = False,
+    model: Path,
+    source: Path,
+    other: Path | None = None,
+    out: Path = Path("applied"),
+    missing: str | None = None,
+    denoise: bool = False,
+    ask: int = 0,
+    column: str | None = None,
+    split: str | None = None,
+    cache: Path | None = None,
+    no_cache: bool = False,
+    encoding: str | None = None,
+    jobs: int = -1,
+    force: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
-    """Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or codes."""
+    """Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or codes.
+
+    Parameters
+    ----------
+    model
+        A folder of results, or its model.npz.
+    source
+        Other data, in a form that the command which learned the model reads.
+    other : V
+        Of 'contrast' models: V, a second table of the same rows.
+    missing
+        Cells without a value: drop leaves their rows out, keep takes them as not known (of 'mixture', 'nmf' and 'noisy-or',
+        whose default it is); by default they are an error.
+    denoise
+        Of 'dictionary' and 'network': write the rows as the model has them, not their codes.
+    ask : >= 0
+        Of 'noisy-or': for each row with empty cells, name this many findings to ask for next, those first whose answers are
+        expected to say most of its causes.
+    column
+        Text column of a CSV file or workbook; by default the one that the model was learned from.
+    split
+        Of texts: how they are cut, see 'topics'; none, or by default as the model's were.
+    """
     path = model / MODEL_FILE if model.is_dir() else model
     if not path.exists():
         raise LatentiaError(f"{model}: no model there. Give a folder of results, or its {MODEL_FILE}.")
@@ -77,23 +73,14 @@ def apply(
     family = family_of(kind)
     if family is None or kind in _NOT_APPLIED:
         raise LatentiaError(f"{path}: a {kind}, which cannot be applied to other data here.")
-    of_two = family.command == "contrast"
-    if other is not None and not of_two:
-        raise LatentiaError(f"{other}: a {kind} is applied to one source; leave this one out.")
-    file, module = family.applied, import_module(f".{family.module}", __package__)
-    own: dict[str, Any] = {"other": other} if of_two else {}
-    if family.command in _DENOISING:
-        file, own = module.applied_file(fitted, source, denoise), {"denoise": denoise}
-    elif family.command == "noisy-or":
-        own = {"ask": ask}
-    elif ask:
-        raise LatentiaError(f"--ask: a {kind} has no findings to ask for; leave it out.")
-    if denoise and family.command not in _DENOISING:
-        raise LatentiaError(f"--denoise: a {kind} has no rows to write; leave it out.")
-    texts = {name: value for name, value in (("column", column), ("split", split)) if value is not None}
-    if texts and family.reads != "texts":
-        raise LatentiaError(f"--{next(iter(texts))}: a {kind} is not applied to texts; leave it out.")
-    own |= texts
+    module = import_module(f".{family.module}", __package__)
+    work = getattr(module, f"apply_{family.module}")
+    given = {"other": other, "denoise": denoise, "ask": ask, "column": column, "split": split}
+    own = {name: value for name, value in given.items() if name in inspect.signature(work).parameters}
+    for name, value in given.items():
+        if value and name not in own:
+            raise LatentiaError(f"{other if name == 'other' else f'--{name}'}: a {kind} {_LACKS[name]} out.")
+    file = module.applied_file(fitted, source, denoise) if "denoise" in own else family.applied
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
     for one in (source, other):
         if one is not None:
@@ -106,12 +93,11 @@ def apply(
     missing = "keep" if missing is None and findings else missing
     how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
-    console = Console()
     with named(source.name), warnings.catch_warnings():  # names of columns are compared as the source is read
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        write: Callable[[Path], object] = getattr(module, f"apply_{family.module}")(fitted, source, console, how, **own)
+        write: Callable[[Path], object] = work(fitted, source, how, **own)
         files = results.write(lambda folder: write(folder / file))
-    say(console, f"Wrote {file} of the {kind} in {path} to {out}")
+    say(f"Wrote {file} of the {kind} in {path} to {out}")
     return {
         "source": str(source), "out": str(out), "files": files, "model": str(path), "estimator": kind,
     }  # fmt: skip

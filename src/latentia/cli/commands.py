@@ -6,7 +6,6 @@ What a command needs is imported when it is called, so that ``--version``, ``--h
 from __future__ import annotations
 
 import contextlib
-import inspect
 import io
 import json
 import re
@@ -24,9 +23,8 @@ from typer.core import TyperCommand, TyperGroup
 from .. import __version__
 from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
 from ..families import FAMILIES
-from ._json import JSON, plain, with_json
+from ._json import JSON, plain
 from ._panels import in_panels
-from ._running import with_running
 
 COMMANDS = {family.command: family.says for family in FAMILIES} | {
     "apply": "Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or "
@@ -53,12 +51,9 @@ def command_of(name: str) -> TyperCommand:
     module = name.replace("-", "_")
     function = getattr(import_module(f".{module}", __package__), module)
     alone = typer.Typer(add_completion=False)
-    if name not in LEARN_NOTHING:
-        from ._shared import Run, with_run
+    from ._options import as_command  # with all that a command needs
 
-        first = next(iter(inspect.signature(function, eval_str=True).parameters.values()))
-        function = with_running(with_run(function) if first.annotation is Run else function)
-    alone.command(name)(with_json(function))
+    alone.command(name)(as_command(function))
     return in_panels(typer.main.get_command(alone))
 
 

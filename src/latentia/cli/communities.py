@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 
 from ..communities import MixedMembershipBlockModel
 from ..datasets import read_graph, read_new_nodes
@@ -17,83 +15,77 @@ from ..exceptions import LatentiaError
 from ..moments import Graph
 from ..report.communities import memberships_of, summarize_communities
 from ..report.parts import count
-from ._shared import (
-    Comparison,
-    Reading,
-    Refine,
-    Run,
-    Splits,
-    check_choice,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    say,
-    sizes_help,
-)
+from ._options import Run
+from ._shared import Comparison, Reading, learn, parse_sizes, say
 from ._tables import split_names
-
-__all__ = ["apply_communities", "communities"]
 
 _FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv"
 _THRESHOLD, _LINKS = 0.1, "held-out links"
 _WAYS = {"auto": "auto", "yes": True, "no": False}
-_SOURCE = (
-    "Edges, two nodes per line and, if wanted, a weight: text, CSV, TSV, Excel, NumPy; a matrix (.mtx, .npz); or GraphML, GML, "
-    "GEXF, Pajek."
-)
-_DIRECTED = "Whether edges have directions; by default as the file says, and lists of edges have none."
-_COLUMNS = "Two columns of nodes of a table with headings, and one of weights, separated by commas."
-_ALPHA = "How mixed nodes are: 0 for one community each, 1 for two or three; estimated by default."
-_CORRECTED = "Whether nodes of a community may have more edges than others: auto, yes or no."
 
 
 def communities(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=_SOURCE)],
-    k: Annotated[str, typer.Option("-k", "--communities", help=sizes_help("communities", auto=True))] = "10",
-    directed: Annotated[bool | None, typer.Option("--directed/--undirected", help=_DIRECTED)] = None,
-    columns: Annotated[str | None, typer.Option(help=_COLUMNS)] = None,
-    alpha0: Annotated[float | None, typer.Option(help=_ALPHA, min=0, max=1000)] = None,
-    degree_corrected: Annotated[str, typer.Option(help=_CORRECTED)] = "auto",
-    method: Annotated[str, typer.Option(help="stars, or partitioned: the thesis's algorithm.")] = "stars",
-    threshold: Annotated[
-        float, typer.Option(help="Share from which a community is listed for a node, above 0.")
-    ] = _THRESHOLD,
-    splits: Splits = 1,
-    refine: Refine = "auto",
+    source: Path,
+    k: str = "10",
+    directed: bool | None = None,
+    columns: str | None = None,
+    alpha0: float | None = None,
+    degree_corrected: str = "auto",
+    method: str = "stars",
+    threshold: float = _THRESHOLD,
+    splits: int = 1,
+    refine: str = "auto",
 ) -> dict[str, Any]:
-    """Find overlapping communities of a graph, and write tables, a model and a report."""
+    """Find overlapping communities of a graph, and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        Edges, two nodes per line and, if wanted, a weight: text, CSV, TSV, Excel, NumPy; a matrix (.mtx, .npz); or GraphML,
+        GML, GEXF, Pajek.
+    k : -k, --communities
+        Number of communities; FROM:TO:STEP compares a range, auto as many as it takes.
+    directed : --directed/--undirected
+        Whether edges have directions; by default as the file says, and lists of edges have none.
+    columns
+        Two columns of nodes of a table with headings, and one of weights, separated by commas.
+    alpha0 : >= 0, <= 1000
+        How mixed nodes are: 0 for one community each, 1 for two or three; estimated by default.
+    degree_corrected : {auto, yes, no}
+        Whether nodes of a community may have more edges than others: auto, yes or no.
+    method : {stars, partitioned}
+        stars, or partitioned: the thesis's algorithm.
+    threshold
+        Share from which a community is listed for a node, above 0.
+    """
     sizes = parse_sizes(k, "communities", auto=True)
     if sizes and min(sizes) < 2:
         raise LatentiaError(f"-k {k}: two communities or more are needed.")
     if len(sizes) != 1 and not splits:
         raise LatentiaError(f"--splits 0: -k {k} compares what is measured on edges that are left out; give 1 or more.")
-    check_choice("--degree-corrected", degree_corrected, tuple(_WAYS))
-    check_choice("--method", method, ("stars", "partitioned"))
     if not 0 < threshold <= 1:
         raise LatentiaError(f"--threshold {threshold:g}: a share above 0 and up to 1 is needed.")
     results, names = run.results(source, *_FILES), split_names(columns)
     graph = read_graph(source, columns=names, directed=directed, **_ways(run.reading()))
     name = "standard input" if str(source) == "-" else source.name
-    say(run.console, _counted(name, graph))
+    say(_counted(name, graph))
     linked = graph.n_nodes - len(graph.isolated)
     options: dict[str, Any] = {
         "alpha0": alpha0, "degree_corrected": _WAYS[degree_corrected], "method": method, "refine": refine, "n_splits": splits,
         **run.parameters,
     }  # fmt: skip
     if k == "auto":
-        sizes = MixedMembershipBlockModel("auto", n_jobs=run.jobs).candidates(graph)
+        sizes[:] = MixedMembershipBlockModel("auto", n_jobs=run.jobs).candidates(graph)
     else:
-        sizes = possible_sizes(sizes, linked, f"{name}: {linked} nodes with edges", "communities", run.console)
+        sizes = sizes.up_to(linked, f"{name}: {linked} nodes with edges")
 
     def fit(size: Any, **more: Any) -> MixedMembershipBlockModel:
         return MixedMembershipBlockModel(size, **options | more).fit(graph)
 
     return learn(
         results, name, sizes, fit,
-        lambda model, comparison: summarize_communities(
-            model, graph, threshold=threshold, comparison=comparison, source=name, title=f"Communities of {name}"
-        ),
+        lambda model, _: summarize_communities(model, graph, threshold=threshold),
         reading={"columns": names, "threshold": threshold},
         compare=lambda: Comparison(
             "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _links,
@@ -126,19 +118,19 @@ def _links(model: Any) -> dict[str, Any]:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_communities(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_communities(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read edges of new nodes to those of the model; gives the function that writes what the new ones belong to."""
     reading = model.reading_ or {"columns": None, "threshold": _THRESHOLD}
     known = model.names_ or range(model.n_features_in_)
     found = read_new_nodes(source, known, columns=reading["columns"], **_ways(how))
     edges, of = count(found.n_edges, "edge"), count(len(found.names), "node")
-    say(console, f"{source.name}: {edges} of {of} to those of the model")
+    say(f"{source.name}: {edges} of {of} to those of the model")
     if found.ignored:
         text = f"{count(found.n_ignored, 'edge')} between nodes that the model does not have: ignored"
-        say(console, f"{text}, such as that of {found.ignored[0]!r} and {found.ignored[1]!r}.")
+        say(f"{text}, such as that of {found.ignored[0]!r} and {found.ignored[1]!r}.")
     if found.n_loops:
         loops = count(found.n_loops, "edge")
-        say(console, f"{loops} of a node to itself: ignored, as new nodes need names of their own.")
+        say(f"{loops} of a node to itself: ignored, as new nodes need names of their own.")
     leading, both = found.leading, found.leading + found.coming
     shares = model.transform(leading, found.coming) if model.directed_ else model.transform(both)
     return memberships_of(found.names, np.asarray(both.sum(axis=1)).ravel(), shares, reading["threshold"]).write

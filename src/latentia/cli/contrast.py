@@ -5,11 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 
 from .. import contrastive
 from ..contrastive.views import MOST_IN_TENSORS
@@ -20,29 +18,9 @@ from ..report.contrast import FILES, NOUNS, SCORES, rows_of, summarize_contrast
 from ..report.contrast_peers import KINDS, contrast_peers, differences, kind_of
 from ..report.parts import count
 from ..summaries import Summary
-from ._shared import (
-    Comparison,
-    Reading,
-    Rows,
-    Run,
-    check_choice,
-    in_words_of_options,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    say,
-    sizes_help,
-)  # fmt: skip
-from ._tables import (
-    MISSING,
-    Labels,
-    MayBeMissing,
-    announce,
-    labels_of,
-    read_known_columns,
-    scaled_rows,
-    split_names,
-)  # fmt: skip
+from ._options import Run
+from ._shared import Comparison, Reading, learn, of_options, parse_sizes, say
+from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, scaled_rows, split_names
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
 _SIZED = ("pca", "mixture")
@@ -55,85 +33,85 @@ _SLOW = 5000  # rows from which on that takes long
 
 def contrast(
     run: Run,
-    source: Annotated[Path, typer.Argument(metavar="U", help="The table to learn from: CSV, TSV, Excel, Parquet.")],
-    other: Annotated[
-        Path,
-        typer.Argument(metavar="V", help="The table to set apart: the same rows in the same order, other columns."),
-    ],
-    fit: Annotated[
-        str, typer.Option(help=f"What to learn about the part of U that V lacks: {', '.join(_KINDS)}.")
-    ] = "pca",
-    target: Annotated[
-        str | None,
-        typer.Option(help="What to predict, with regression or logistic: a column of U, or a file of one column."),
-    ] = None,
-    k: Annotated[
-        str | None,
-        typer.Option("-k", "--components", help=sizes_help("directions (pca) or components (mixture), by default 2")),
-    ] = None,
-    shared: Annotated[
-        int | None,
-        typer.Option(help="Dimensions of what both share, if known; by default as many as U has columns.", min=1),
-    ] = None,
-    linear_map: Annotated[
-        str | None,
-        typer.Option(
-            help="How V sees what it shares with U, if known: 'identity' for devices that are alike, or a file as map.csv, "
-            "with a row for each column of V and a column for each one of U; by default it is learned."
-        ),
-    ] = None,
-    edges: Annotated[
-        Path | None,
-        typer.Option(
-            help="With ising: a file with two columns of U a line, which may be coupled; by default all pairs."
-        ),
-    ] = None,
-    penalty: Annotated[str | None, typer.Option(help="With regression: l1 or l2, of the coefficients.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Weight of the penalty, by default 0.1.", min=0.0)] = None,
-    method: Annotated[str, typer.Option(help="How the shared part is found: auto, bls, gtls or eq2.")] = "auto",
-    order: Annotated[str, typer.Option(help="Order of the cumulants: 3, 4 or auto.")] = "auto",
-    columns: Annotated[
-        str | None, typer.Option(help="Columns of U to use, separated by commas; by default all of numbers.")
-    ] = None,
-    columns_v: Annotated[
-        str | None, typer.Option("--columns-v", help="Columns of V to use; by default all of numbers.")
-    ] = None,
-    ignore: Annotated[
-        str | None, typer.Option(help="Columns of either table not to use, such as an id, separated by commas.")
-    ] = None,
-    scale: Annotated[
-        bool | None,
-        typer.Option(
-            "--scale/--no-scale",
-            help="Bring columns of U to standard deviation 1 first, with pca and mixture (default: yes).",
-        ),
-    ] = None,
-    missing: MayBeMissing = None,
+    source: Path,
+    other: Path,
+    fit: str = "pca",
+    target: str | None = None,
+    k: str | None = None,
+    shared: int | None = None,
+    linear_map: str | None = None,
+    edges: Path | None = None,
+    penalty: str | None = None,
+    alpha: float | None = None,
+    method: str = "auto",
+    order: str = "auto",
+    columns: str | None = None,
+    columns_v: str | None = None,
+    ignore: str | None = None,
+    scale: bool | None = None,
+    missing: str | None = None,
 ) -> dict[str, Any]:
-    """Find what is in one table but not in a second table about the same rows, and write tables, a model and a report."""
+    """Find what is in one table but not in a second table about the same rows, and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source : U
+        The table to learn from: CSV, TSV, Excel, Parquet.
+    other : V
+        The table to set apart: the same rows in the same order, other columns.
+    fit : {pca, regression, logistic, mixture, ising, components}
+        What to learn about the part of U that V lacks: pca, regression, logistic, mixture, ising, components.
+    target
+        What to predict, with regression or logistic: a column of U, or a file of one column.
+    k : -k, --components
+        Number of directions (pca) or components (mixture), by default 2; FROM:TO:STEP compares a range.
+    shared : >= 1
+        Dimensions of what both share, if known; by default as many as U has columns.
+    linear_map
+        How V sees what it shares with U, if known: 'identity' for devices that are alike, or a file as map.csv, with a row
+        for each column of V and a column for each one of U; by default it is learned.
+    edges
+        With ising: a file with two columns of U a line, which may be coupled; by default all pairs.
+    penalty : {l1, l2}
+        With regression: l1 or l2, of the coefficients.
+    alpha : >= 0.0
+        Weight of the penalty, by default 0.1.
+    method : {auto, bls, gtls, eq2}
+        How the shared part is found: auto, bls, gtls or eq2.
+    order : {auto, 3, 4}
+        Order of the cumulants: 3, 4 or auto.
+    columns
+        Columns of U to use, separated by commas; by default all of numbers.
+    columns_v
+        Columns of V to use; by default all of numbers.
+    ignore
+        Columns of either table not to use, such as an id, separated by commas.
+    scale : --scale/--no-scale
+        Bring columns of U to standard deviation 1 first, with pca and mixture (default: yes).
+    """
     _check_options(fit, target, k, method, order, scale, edges, penalty, alpha)
     noun = f"{NOUNS[fit]}s"
-    sizes: list[Any] = parse_sizes(k or "2", noun) if fit in _SIZED else [None]
+    sizes = parse_sizes((k or "2") if fit in _SIZED else None, noun)
     target_file = Path(target) if target is not None and Path(target).is_file() else None
     for path in (other, target_file):
         if path is not None:
             run.results(path, *_FILES)
     results, how = run.results(source, *_FILES), run.reading(missing, MISSING)
     given = {"columns": split_names(columns), "columns_v": split_names(columns_v), "ignore": split_names(ignore) or []}
-    data = _read(source, other, target, fit, how, run.console, edges=edges, **given)
+    data = _read(source, other, target, fit, how, edges=edges, **given)
     files = data.tables[0].source, data.tables[1].source
     both = " and ".join(files)
-    _check_width(fit, len(data.columns) + len(data.columns_v), len(data.U), both, run.console)
+    _check_width(fit, len(data.columns) + len(data.columns_v), len(data.U), both)
     known = None if linear_map is None else _known_map(linear_map, data, how)
-    shared = _shared_dimensions(shared, data, run.console) if known is None else None
+    shared = _shared_dimensions(shared, data) if known is None else None
     d = len(data.columns)
     if fit in _SIZED:
-        sizes = [min(sizes[0], d)] if k is None else sizes
-        sizes = possible_sizes(sizes, d, f"{both}: {d} columns of U", noun, run.console)
+        sizes[0] = min(sizes[0], d) if k is None else sizes[0]
+        sizes = sizes.up_to(d, f"{both}: {d} columns of U")
     reading: dict[str, Any] = {"columns": data.columns, "columns_v": data.columns_v}
     if fit in _SIZED and scale is not False:
         reading |= {"subtracted": data.U.mean(axis=0), "divided_by": data.U.std(axis=0, ddof=1)}
-        say(run.console, "Columns of U are scaled: directions, distances and errors are in standard deviations.")
+        say("Columns of U are scaled: directions, distances and errors are in standard deviations.")
     known = known if known is None or "divided_by" not in reading else known * reading["divided_by"]
     rows, distances = scaled_rows(data.U, reading), dict[str, float]()
     parameters = inspect.signature(_KINDS[fit]).parameters
@@ -148,7 +126,7 @@ def contrast(
         arguments = (rows, data.V, data.y) if fit in _TARGETED else (rows, data.V)
         return _KINDS[fit](**size_of, **options | more).fit(*arguments)
 
-    def told(model: Any, comparison: Rows | None) -> Summary:
+    def told(model: Any, _: Any) -> Summary:
         peers = contrast_peers(model, rows, data.V, data.y)
         distances.update(differences(model, rows, peers))
         return summarize_contrast(
@@ -156,7 +134,6 @@ def contrast(
             scaling=(reading["subtracted"], reading["divided_by"]) if "divided_by" in reading else None,
             row_labels=labels_of(Labels(data.rows, data.names)), files=files, target=data.target,
             title=f"What {files[0]} has and {files[1]} has not", source=", ".join([both, *_remarks(data)]),
-            comparison=comparison,
         )  # fmt: skip
 
     summary = learn(
@@ -177,9 +154,6 @@ def _check_options(
     fit: str, target: str | None, k: str | None, method: str, order: str, scale: bool | None, edges: Path | None,
     penalty: str | None, alpha: float | None,
 ) -> None:  # fmt: skip
-    check_choice("--fit", fit, tuple(_KINDS))
-    check_choice("--method", method, ("auto", "bls", "gtls", "eq2"))
-    check_choice("--order", order, ("auto", "3", "4"))
     if fit in _TARGETED and target is None:
         raise LatentiaError(f"--fit {fit}: what is to be predicted? Name a column of U, or a file, with --target.")
     if fit not in _TARGETED and target is not None:
@@ -192,8 +166,6 @@ def _check_options(
         raise LatentiaError(f"--scale/--no-scale is for --fit pca and mixture: units do not matter with {fit}.")
     if edges is not None and fit != "ising":
         raise LatentiaError(f"--edges is for --fit ising: leave it out with {fit}.")
-    if penalty is not None:
-        check_choice("--penalty", penalty, ("l1", "l2"))
     if penalty is not None and fit != "regression":
         raise LatentiaError(f"--penalty is for --fit regression: leave it out with {fit}.")
     if alpha is not None and penalty is None:
@@ -203,31 +175,29 @@ def _check_options(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(
-    source: Path, other: Path, target: str | None, fit: str, how: Reading, console: Console, **more: Any
-) -> Views:
+def _read(source: Path, other: Path, target: str | None, fit: str, how: Reading, **more: Any) -> Views:
     """The two tables and the target, with what is to be said of them."""
     least = 1 if fit in (*_TARGETED, "components") else 2
-    with in_words_of_options(how):
+    with of_options(how):
         views = read_views(
             source, other, target=target, classes=fit == "logistic", min_columns=least, missing=how.missing, cache=how.cache,
             encoding=how.encoding, **more,
         )  # fmt: skip
     for table in views.tables:
-        announce(table, console)
+        announce(table)
     if (
         target in views.tables[1].left_out
         and target in views.tables[0].left_out
         and source.resolve() != other.resolve()
     ):
-        say(console, f"note: {other.name} has a column {target!r} as well, which is left out as the target.")
+        say(f"note: {other.name} has a column {target!r} as well, which is left out as the target.")
     if views.n_dropped:
         n = len(views.U) + views.n_dropped
-        say(console, f"{views.n_dropped:,} of {n:,} rows lack a value in one of the files and are left out of all.")
+        say(f"{views.n_dropped:,} of {n:,} rows lack a value in one of the files and are left out of all.")
     for letter, gone in zip("UV", (views.constant, views.constant_v), strict=True):
         if gone:
             more_of = f" and {len(gone) - 5} more" if len(gone) > 5 else ""
-            say(console, f"note: constant columns of {letter} are left out: {', '.join(gone[:5])}{more_of}.")
+            say(f"note: constant columns of {letter} are left out: {', '.join(gone[:5])}{more_of}.")
     return views
 
 
@@ -258,7 +228,7 @@ def _remarks(views: Views) -> list[str]:
     return [*([dropped] if views.n_dropped else []), *([filled] if views.n_filled else [])]
 
 
-def _check_width(fit: str, width: int, n: int, source: str, console: Console) -> None:
+def _check_width(fit: str, width: int, n: int, source: str) -> None:
     if width <= _WIDE:
         return
     most = _WIDEST.get(fit, width)
@@ -269,13 +239,12 @@ def _check_width(fit: str, width: int, n: int, source: str, console: Console) ->
         )
     if n > _SLOW:
         say(
-            console,
             f"note: {width} columns in both tables: with more than {_WIDE} all pairs of the {n:,} rows are compared, which "
             "takes long. Fewer columns (--columns, --columns-v) are faster.",
         )
 
 
-def _shared_dimensions(shared: int | None, data: Views, console: Console) -> int | None:
+def _shared_dimensions(shared: int | None, data: Views) -> int | None:
     d_u, d_v = len(data.columns), len(data.columns_v)
     most = min(d_u, d_v)
     if shared is not None and shared > most:
@@ -284,7 +253,6 @@ def _shared_dimensions(shared: int | None, data: Views, console: Console) -> int
         )
     if shared is None and d_v < d_u:
         say(
-            console,
             f"note: V has {count(d_v, 'column')} and U {d_u}: they can share {d_v} at most, as with --shared {d_v}.",
         )
         return d_v
@@ -294,22 +262,18 @@ def _shared_dimensions(shared: int | None, data: Views, console: Console) -> int
 # --- applying -------------------------------------------------------------------------------------------------------
 
 
-def apply_contrast(
-    model: Any, source: Path, console: Console, how: Reading, other: Path | None
-) -> Callable[[Path], object]:
+def apply_contrast(model: Any, source: Path, how: Reading, other: Path | None) -> Callable[[Path], object]:
     """Read other rows of U, and of V if there are any; gives the function that writes what the model says of them."""
     if kind_of(model) == "ising":
         raise LatentiaError("A ContrastiveIsing says nothing of single rows: its couplings are in couplings.csv.")
     reading = model.reading_ or {"columns": model.column_names, "columns_v": model.column_names_v}
-    tables = [read_known_columns(source, reading["columns"], model.n_features_in_, how)]
+    tables = [announce(read_known_columns(source, reading["columns"], model.n_features_in_, how))]
     if other is not None:
-        tables.append(read_known_columns(other, reading["columns_v"], model.n_features_v_, how))
-    for table in tables:
-        announce(table, console)
-    with in_words_of_options(how):
+        tables.append(announce(read_known_columns(other, reading["columns_v"], model.n_features_v_, how)))
+    with of_options(how):
         kept = match_rows(tables, [source, *([] if other is None else [other])], cache=how.cache, encoding=how.encoding)
     if other is None:
-        say(console, "note: without V what it shares with U is not removed: U is taken to have nothing of it.")
+        say("note: without V what it shares with U is not removed: U is taken to have nothing of it.")
     U, *V = (dense(table)[mask] for table, mask in zip(tables, kept, strict=True))
     labels = Labels(tables[0].rows, tables[0].names).kept(kept[0])
     names = model.reading_.get("columns")

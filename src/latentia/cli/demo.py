@@ -38,9 +38,7 @@ from ..report.parts import mark_of, version
 from ..sequences import SpectralHMM
 from ..topics import AnchorTopics
 from ._compiling import announced
-from ._shared import FullEvidence, Out, Results, print_evidence, say
-
-__all__ = ["CHAPTERS", "demo"]
+from ._shared import Results, print_evidence, say
 
 _INDEX = "index.html"
 _NOWHERE = subprocess.DEVNULL
@@ -90,14 +88,16 @@ class Chapter:
     learn: Callable[[], Fitted]
 
 
-def demo(out: Out = Path("out/demo"), evidence: FullEvidence = False) -> dict[str, Any]:
+def demo(
+    out: Path = Path("out/demo"),
+    evidence: bool = False,
+) -> dict[str, Any]:
     """Learn a model of every family, and write their reports with a page that opens them: index.html."""
     files = [f"{chapter.name}.{ending}" for chapter in CHAPTERS for ending in ("html", "npz")]
     results = Results(out, Path("demo"), (_INDEX, *files), force=True, evidence=evidence)
     results.check()
     console, fits = Console(), list[dict[str, Any]]()
     say(
-        console,
         f"{len(CHAPTERS)} families, on data that comes with the library or is planted. It takes 20 seconds on two cores, and a "
         "minute the first time, as functions are compiled once:",
     )
@@ -107,11 +107,11 @@ def demo(out: Out = Path("out/demo"), evidence: FullEvidence = False) -> dict[st
         with _compiled_ahead():
             for chapter in CHAPTERS:
                 with console.status(f"{chapter.title} ..."):
-                    fits.append(_run(chapter, folder, console, evidence))
+                    fits.append(_run(chapter, folder, evidence))
         write_page(folder / _INDEX, _index(fits, time.monotonic() - start))
 
     written = results.write(write)
-    say(console, f"Wrote {len(written)} files to {out}. Open {out / _INDEX} in a browser.")
+    say(f"Wrote {len(written)} files to {out}. Open {out / _INDEX} in a browser.")
     shown = [{key: value for key, value in fit.items() if key != "mark"} for fit in fits]
     return {"out": str(out), "files": written, "families": shown}
 
@@ -142,7 +142,7 @@ def learn_from_the_end() -> None:
         chapter.learn()
 
 
-def _run(chapter: Chapter, folder: Path, console: Console, full: bool) -> dict[str, Any]:
+def _run(chapter: Chapter, folder: Path, full: bool) -> dict[str, Any]:
     """Fit and write one family; what the index says of it."""
     start = time.monotonic()
     with warnings.catch_warnings():
@@ -154,15 +154,11 @@ def _run(chapter: Chapter, folder: Path, console: Console, full: bool) -> dict[s
     found = fitted.model.evidence_
     seconds = time.monotonic() - start
     mark = mark_of(found.grade)
-    say(console, f"  {chapter.title:<38} {mark.label:<17} {seconds:5.1f} s  {fitted.answer}")
+    say(f"  {chapter.title:<38} {mark.label:<17} {seconds:5.1f} s  {fitted.answer}")
     if full:
-        print_evidence(found, console, full=True)
-    return {
-        "name": chapter.name,
-        "title": chapter.title,
-        "question": chapter.question,
-        "source": chapter.source,
-        "command": chapter.command,
+        print_evidence(found, Console(), full=True)
+    said = {name: value for name, value in vars(chapter).items() if name != "learn"}
+    return said | {
         "page": page.name,
         "estimator": type(fitted.model).__name__,
         "answer": fitted.answer,
@@ -181,7 +177,8 @@ def _index(fits: list[dict[str, Any]], seconds: float) -> str:
         f"{len(fits)} families of models, each with a question that it answers. The evidence supports {usable} of the "
         f"{len(fits)} answers, and says of the others which parts can be used."
     )
-    return render("demo.html", title="latentia: a tour", summary=summary, fits=fits, seconds=seconds, version=version())
+    look = {"styles": ("demo.css",), "scripts": (), "data": {}, "version": version()}
+    return render("demo.html", title="latentia: a tour", summary=summary, fits=fits, seconds=seconds, **look)
 
 
 # --- the families -----------------------------------------------------------------------------------------------------

@@ -5,11 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import typer
-from rich.console import Console
 from scipy import sparse
 
 from ..datasets.images import (
@@ -30,57 +28,15 @@ from ..exceptions import DroppedDataWarning, LatentiaError
 from ..report.dictionary import Restored, codes_of, summarize_dictionary
 from ..report.parts import count
 from ..summaries import Summary
-from ._shared import (
-    Columns,
-    Comparison,
-    Ignore,
-    Reading,
-    Refine,
-    Rows,
-    Run,
-    Splits,
-    check_choice,
-    hold_out,
-    in_words_of_options,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    refuse_options,
-    say,
-    sizes_help,
-    write_csv,
-)  # fmt: skip
-from ._tables import (
-    MISSING,
-    Labels,
-    MayBeMissing,
-    Table,
-    announce,
-    described,
-    labels_of,
-    read_known_columns,
-    read_numbers,
-    scaled_rows,
-    scaling,
-    split_names,
-)  # fmt: skip
+from ._options import Run
+from ._shared import Comparison, Reading, hold_out, learn, of_options, parse_sizes, refuse_options, say, write_csv
+from ._tables import MISSING, Labels, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling
 
 _CODES, _DENOISED, _IMAGE = "codes.csv", "denoised.csv", "image.png"
 _PATCH, _PATCHES, _LARGEST = 8, 20_000, 64
 _MOST_OF_REPORT, _PICTURES = 100_000, 3  # patches of which its pictures are rebuilt, and how many it shows
 _PIXELS_EACH = 16  # of a patch for each atom that it may use
 _STRETCHES = 100  # of neighbouring patches, in which they are held out
-_SOURCE = (
-    "A table with a header: CSV, TSV, Excel, Parquet; or MatrixMarket; or an image or a folder of images: PNG, JPEG, "
-    "TIFF."
-)
-_SPARSITY = f"Atoms that a row may use; estimated by default: one for {_PIXELS_EACH} pixels of patches."
-_SIZE = f"Height and width of the patches of images in pixels, by default {_PATCH}."
-_DRAWN = f"Patches to learn from, drawn from all places; by default {_PATCHES:,}."
-_GREY = "Whether colours of images become grey; by default they do not."
-_SCALE = "Bring the columns of a table to mean 0 and standard deviation 1 (default: yes)."
-_START = "graph: atoms from the graph of rows that share one. random: from rows drawn at random."
-_ORDER = "Order of co-occurrence needed for an edge (3 to 8); raise it for dense codes."
 
 
 class _Data(NamedTuple):
@@ -114,26 +70,48 @@ class _Data(NamedTuple):
 
 def dictionary(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=_SOURCE)],
-    k: Annotated[str, typer.Option("-k", "--atoms", "-m", help=sizes_help("atoms", auto=True))] = "100",
-    sparsity: Annotated[int | None, typer.Option(help=_SPARSITY, min=1)] = None,
-    patch: Annotated[int | None, typer.Option(help=_SIZE, min=2, max=_LARGEST)] = None,
-    n_patches: Annotated[int | None, typer.Option(help=_DRAWN, min=1)] = None,
-    grey: Annotated[bool | None, typer.Option("--grey/--colour", help=_GREY)] = None,
-    columns: Columns = None,
-    ignore: Ignore = None,
-    scale: Annotated[bool | None, typer.Option("--scale/--no-scale", help=_SCALE)] = None,
-    start: Annotated[str, typer.Option(help=_START)] = "graph",
-    order: Annotated[int, typer.Option(help=_ORDER, min=3, max=8)] = 3,
-    splits: Splits = 3,
-    refine: Refine = "auto",
-    missing: MayBeMissing = None,
+    source: Path,
+    k: str = "100",
+    sparsity: int | None = None,
+    patch: int | None = None,
+    n_patches: int | None = None,
+    grey: bool | None = None,
+    columns: str | None = None,
+    ignore: str | None = None,
+    scale: bool | None = None,
+    start: str = "graph",
+    order: int = 3,
+    splits: int = 3,
+    refine: str = "auto",
+    missing: str | None = None,
 ) -> dict[str, Any]:
-    """Learn a dictionary of patterns, of which rows (or image patches) are sums, and write tables, a model and a report."""
-    sizes: list[Any] = parse_sizes(k, "atoms", auto=True)
+    """Learn a dictionary of patterns, of which rows (or image patches) are sums, and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        A table with a header: CSV, TSV, Excel, Parquet; or MatrixMarket; or an image or a folder of images: PNG, JPEG,
+        TIFF.
+    k : -k, --atoms, -m
+        Number of atoms; FROM:TO:STEP compares a range, auto as many as it takes.
+    sparsity : >= 1
+        Atoms that a row may use; estimated by default: one for 16 pixels of patches.
+    patch : >= 2, <= 64
+        Height and width of the patches of images in pixels, by default 8.
+    n_patches : >= 1
+        Patches to learn from, drawn from all places; by default 20,000.
+    grey : --grey/--colour
+        Whether colours of images become grey; by default they do not.
+    scale : --scale/--no-scale
+        Bring the columns of a table to mean 0 and standard deviation 1 (default: yes).
+    start : {graph, random}
+        graph: atoms from the graph of rows that share one. random: from rows drawn at random.
+    order : >= 3, <= 8
+        Order of co-occurrence needed for an edge (3 to 8); raise it for dense codes.
+    """
+    sizes = parse_sizes(k, "atoms", auto=True)
     if len(sizes) != 1 and not splits:
         raise LatentiaError(f"--splits 0: -k {k} compares what fits on parts of the rows say; give 1 or more.")
-    check_choice("--start", start, ("graph", "random"))
     results = run.results(source, "atoms.csv", "atoms.png", _CODES, "scaling.csv")
     how = run.reading(missing, MISSING)
     if is_image(source) or source.is_dir():
@@ -142,7 +120,7 @@ def dictionary(
         data = _patches(source, patch or _PATCH, n_patches or _PATCHES, bool(grey), run)
     else:
         refuse_options(source, "a table has no patches", patch=patch, n_patches=n_patches, grey=grey)
-        data = _table(source, columns, ignore, scale, how, run.console)
+        data = _table(source, columns, ignore, scale, how)
     n, width = data.rows.shape
     if sparsity is not None and sparsity > width:
         raise LatentiaError(f"--sparsity {sparsity}: {data.source} has {width} columns; give fewer atoms a row.")
@@ -160,9 +138,8 @@ def dictionary(
     walk = all_sizes
     if k == "auto":
         near = IncoherentDictionary("auto", **options)._candidates(data.rows)
-        sizes, walk = (list(CANDIDATES), until_enough) if near is None else (list(near), and_beyond)
-    what = f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}"
-    sizes = possible_sizes(sizes, n, what, "atoms", run.console)
+        sizes[:], walk = (CANDIDATES, until_enough) if near is None else (near, and_beyond)
+    sizes = sizes.up_to(n, f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}")
 
     def fit(size: Any, rows: Any = data.rows, **more: Any) -> IncoherentDictionary:
         return IncoherentDictionary(size, **options | more).fit(rows)
@@ -172,12 +149,12 @@ def dictionary(
             write_image(folder / "atoms.png", mosaic(model.components_, data.patch))
 
     return learn(
-        results, data.source, sizes, fit, lambda model, comparison: _told(model, data, not run.quiet, comparison),
-        reading=data.reading, compare=lambda: _comparison(fit, data, walk), more=draw,
+        results, data.source, sizes, fit, lambda model, _: _told(model, data, not run.quiet),
+        described=data.described, reading=data.reading, compare=lambda: _comparison(fit, data, walk), more=draw,
     )  # fmt: skip
 
 
-def _told(model: Any, data: _Data, progress: bool, comparison: Rows | None) -> Summary:
+def _told(model: Any, data: _Data, progress: bool) -> Summary:
     colour = len(data.patch) == 3
     pictures = [
         Restored(name, image, restored(model, image, colour=colour, most=_MOST_OF_REPORT, progress=progress))
@@ -186,40 +163,36 @@ def _told(model: Any, data: _Data, progress: bool, comparison: Rows | None) -> S
     return summarize_dictionary(
         model, data.rows, columns=data.columns, codes=sparse_codes(model, data.rows, "codes" if progress else ""),
         patch=data.patch or None, pictures=pictures, scaling=data.reading if "divided_by" in data.reading else None,
-        row_labels=labels_of(data.table) if data.table else (), comparison=comparison, title=f"Atoms of {data.source}",
-        source=data.described,
+        row_labels=labels_of(data.table) if data.table else (),
     )  # fmt: skip
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _table(
-    source: Path, columns: str | None, ignore: str | None, scale: bool | None, how: Reading, console: Console
-) -> _Data:
-    table = read_numbers(source, split_names(columns), split_names(ignore) or [], 2, "atoms need two or more", how)
-    announce(table, console)
+def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | None, how: Reading) -> _Data:
+    table = read_numbers(source, columns, ignore, 2, "atoms need two or more", how)
     reading: dict[str, Any] = {"columns": table.columns}
     if scale is not False:
         reading |= scaling(table.values)
-        say(console, "Columns are scaled: weights and errors are in standard deviations.")
+        say("Columns are scaled: weights and errors are in standard deviations.")
     return _Data(scaled_rows(table.values, reading), table.columns, table.source, described(table), reading, table)
 
 
 def _patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _Data:
     """Patches of an image, or of all in a folder, without their means."""
-    with in_words_of_options(), warnings.catch_warnings():
+    with of_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedDataWarning)  # each is named below
         found = read_patches(source, size, n_patches=n_patches, grey=grey, random_state=run.seed)
     for name in found.left_out:
-        say(run.console, f"note: {name} is smaller than {size} x {size} pixels and is left out.")
+        say(f"note: {name} is smaller than {size} x {size} pixels and is left out.")
     n, total, images = len(found.values), found.n_places, found.images
     colour = len(found.shape) == 3
     what = image_words(images[0].shape) if len(images) == 1 else count(len(images), "image")
     drawn = f"{n:,} of {total:,}" if n < total else f"all {total:,}"
     text = f"{drawn} patches of {size} x {size}, each without its mean"
     said = ("colour", f"{text} in every colour") if colour else ("grey", text)
-    say(run.console, f"{source.name}: {what}, {said[0]}; {said[1]}.")
+    say(f"{source.name}: {what}, {said[0]}; {said[1]}.")
     name, reading = source.resolve().name, {"patch": size, "colour": colour}
     pictures = list(zip(found.names, images, strict=True))
     text = f"{name}: {what}, {text}"
@@ -255,19 +228,15 @@ def applied_file(model: Any, source: Path, denoise: bool) -> str:
     return _DENOISED if denoise else _CODES
 
 
-def apply_dictionary(
-    model: Any, source: Path, console: Console, how: Reading, denoise: bool = False
-) -> Callable[[Path], object]:
+def apply_dictionary(model: Any, source: Path, how: Reading, denoise: bool = False) -> Callable[[Path], object]:
     """Read other rows, or an image; gives the function that writes their codes, the rows that the atoms make, or an image."""
     reading = model.reading_ or {"columns": model.column_names}
     if applied_file(model, source, denoise) == _IMAGE:
-        return _apply_to_image(model, source, reading, console, how, denoise)
-    table = read_known_columns(source, reading["columns"], model.n_features_in_, how)
-    announce(table, console)
-    rows = scaled_rows(table.values, reading)
-    codes = sparse_codes(model, rows, "codes" if how.progress else "")
-    left = 100 * float(np.median(row_errors(model, rows, codes)))
-    say(console, f"Left over of a row: {left:.2g}% of its squares (median).")
+        return _apply_to_image(model, source, reading, how, denoise)
+    table = read_like(model, source, how)
+    codes = sparse_codes(model, table.values, "codes" if how.progress else "")
+    left = 100 * float(np.median(row_errors(model, table.values, codes)))
+    say(f"Left over of a row: {left:.2g}% of its squares (median).")
     if not denoise:
         return lambda path: codes_of(codes, labels_of(table)).write(path)
     labels = Labels(table.rows, table.names)
@@ -278,7 +247,7 @@ def apply_dictionary(
 
 
 def _apply_to_image(
-    model: Any, source: Path, reading: dict[str, Any], console: Console, how: Reading, denoise: bool
+    model: Any, source: Path, reading: dict[str, Any], how: Reading, denoise: bool
 ) -> Callable[[Path], object]:
     """Rebuild an image from atoms of patches."""
     if not is_image(source):
@@ -302,6 +271,6 @@ def _apply_to_image(
     found = restored(model, image, colour=colour, level=level, progress=how.progress)
     atoms = f"up to {count(int(model.sparsity_), 'atom')} a patch"
     how_many = atoms if level is None else f"as many atoms a patch as stand out of noise of {level:.2g}, white being 1"
-    say(console, f"{source.name}: {width} x {height} pixels, rebuilt from {how_many}.")
-    say(console, f"PSNR to what was given: {psnr(image, found):.1f} dB.")
+    say(f"{source.name}: {width} x {height} pixels, rebuilt from {how_many}.")
+    say(f"PSNR to what was given: {psnr(image, found):.1f} dB.")
     return lambda path: write_image(path, found)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 
 from ..datasets.sequences import RARE, Sequences, read_sequences
 from ..exceptions import LatentiaError
@@ -19,42 +17,59 @@ from ..report.hmm import rows_of, summarize_hmm
 from ..report.parts import count
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..summaries import Column, Summary
+from ._options import Run
 
 from ._shared import (  # isort: skip
-    Columns, Comparison, Reading, Refine, Rows, Run, check_choice, existing, in_words_of_options, learn, parse_sizes,
-    possible_sizes, refuse_options, say, sizes_help,
+    Comparison, Reading, existing, of_options, learn, parse_sizes,
+    refuse_options, say,
 )  # fmt: skip
-from ._tables import missing_help, split_names
-
-__all__ = ["apply_hmm", "hmm"]
-
-_SOURCE = "A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet."
-_COVARIANCE = "diag, full or tied: of numbers, whether columns vary together within a state, or alike in all."
-_TWO_STATE = "Two states over many symbols, and whether there is a second at all."
+from ._tables import split_names
 
 
 def hmm(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=_SOURCE)],
-    k: Annotated[str | None, typer.Option("-k", "--states", help=sizes_help("states, by default 4"))] = None,
-    two_state: Annotated[bool, typer.Option("--two-state", help=_TWO_STATE)] = False,
-    column: Annotated[str | None, typer.Option(help="Column of symbols of a table.")] = None,
-    columns: Columns = None,
-    sequence: Annotated[str | None, typer.Option(help="Column of a table whose changes start a new sequence.")] = None,
-    kind: Annotated[str, typer.Option(help="auto, symbols, vectors or counts: what the steps are.")] = "auto",
-    min_count: Annotated[int, typer.Option(help="Rarer symbols become one symbol, <rare>.", min=1)] = 1,
-    lower: Annotated[bool, typer.Option("--lower", help="Put symbols into lower case.")] = False,
-    covariance: Annotated[str, typer.Option(help=_COVARIANCE)] = "diag",
-    init: Annotated[
-        Path | None, typer.Option("--init", help="A model.npz of chains of the same steps, from which EM starts.")
-    ] = None,
-    missing: Annotated[str | None, typer.Option("--missing", help=missing_help("keep"))] = None,
-    refine: Refine = "auto",
+    source: Path,
+    k: str | None = None,
+    two_state: bool = False,
+    column: str | None = None,
+    columns: str | None = None,
+    sequence: str | None = None,
+    kind: str = "auto",
+    min_count: int = 1,
+    lower: bool = False,
+    covariance: str = "diag",
+    init: Path | None = None,
+    missing: str | None = None,
+    refine: str = "auto",
 ) -> dict[str, Any]:
-    """Learn a hidden Markov model of sequences and write tables, a model and a report."""
+    """Learn a hidden Markov model of sequences and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet.
+    k : -k, --states
+        Number of states, by default 4; FROM:TO:STEP compares a range.
+    two_state
+        Two states over many symbols, and whether there is a second at all.
+    column
+        Column of symbols of a table.
+    sequence
+        Column of a table whose changes start a new sequence.
+    kind : {auto, symbols, vectors, counts}
+        auto, symbols, vectors or counts: what the steps are.
+    min_count : >= 1
+        Rarer symbols become one symbol, <rare>.
+    lower
+        Put symbols into lower case.
+    covariance : {diag, full, tied}
+        diag, full or tied: of numbers, whether columns vary together within a state, or alike in all.
+    init
+        A model.npz of chains of the same steps, from which EM starts.
+    missing
+        Cells without a value: keep takes them as not known; by default they are an error.
+    """
     sizes = parse_sizes(k or ("2" if two_state else "4"), "states")
-    check_choice("--kind", kind, ("auto", "symbols", "vectors", "counts"))
-    check_choice("--covariance", covariance, ("diag", "full", "tied"))
     if two_state and sizes != [2]:
         raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
     results = run.results(source, "paths.csv", "states.csv", "transitions.csv", "covariances.csv")
@@ -62,7 +77,7 @@ def hmm(
         other = None if covariance == "diag" else covariance
         refuse_options(source, "--two-state has none", covariance=other, init=init)
     how = run.reading(missing, ("keep",))
-    with in_words_of_options():
+    with of_options():
         data = read_sequences(
             source, column=column, columns=split_names(columns), sequence=sequence,
             kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing,
@@ -70,17 +85,17 @@ def hmm(
         )  # fmt: skip
     _check_steps(data, two_state, covariance)
     described = _described(data)
-    say(run.console, described)
+    say(described)
     few = data.symbols or kind == "counts"
     most = len(np.unique(data.steps[data.there])) if few else data.steps.shape[1] + 1
-    sizes = possible_sizes(sizes, most, described, "states", run.console)
+    sizes = sizes.up_to(most, described)
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     if not two_state:
         options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
         options["kind"] = "symbols" if data.symbols else "counts" if kind == "counts" else "vectors"
     criteria: dict[str, float] = {}
 
-    def told(model: Any, comparison: Rows | None) -> Summary:
+    def told(model: Any, _: Any) -> Summary:
         criteria["log_likelihood"] = model.score(data.given, data.lengths)
         criteria.update(bic=model.bic(data.given, data.lengths), aic=model.aic(data.given, data.lengths))
         said = "Log-likelihood {log_likelihood:,.1f}, BIC {bic:,.1f}, AIC {aic:,.1f}".format(**criteria)
@@ -89,7 +104,6 @@ def hmm(
             said = f"Entropy rate: {rate:.3f} nats per step, of {alone:.3f} without memory.\n{said}"
         return summarize_hmm(
             model, data.given, data.lengths, columns=data.columns, names=data.names, row_labels=_labels(data), criteria=said,
-            title=f"States of {data.source}", source=data.source, comparison=comparison,
         )  # fmt: skip
 
     summary = learn(
@@ -211,12 +225,12 @@ def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_hmm(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_hmm(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read other sequences; gives the function that writes their paths."""
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
     column, columns = (columns[0], None) if symbols and columns else (None, columns)
-    with in_words_of_options():
+    with of_options():
         data = read_sequences(
             source, column=column, columns=columns, sequence=reading.get("sequence"), kind=kind, of_model=True,
             lower=symbols and bool(reading.get("lower")), symbols=model.symbols_ if symbols else None,
@@ -228,6 +242,6 @@ def apply_hmm(model: Any, source: Path, console: Console, how: Reading) -> Calla
             "it has no names."
         )
     if data.n_unknown:
-        say(console, f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that count as {RARE}.")
-    say(console, _described(data))
+        say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that count as {RARE}.")
+    say(_described(data))
     return lambda path: rows_of(model, data.given, data.lengths, data.names, _labels(data)).write(path)

@@ -4,69 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 
 from ..datasets.tables import dense
 from ..ica import TensorICA
 from ..report.ica import excess_kurtosis, rows_of, summarize_ica
-from ._shared import (
-    Columns,
-    Comparison,
-    Ignore,
-    KeepMoments,
-    Reading,
-    Refine,
-    Run,
-    check_choice,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    sizes_help,
-)
-from ._tables import (
-    MISSING,
-    MayBeMissing,
-    announce,
-    described,
-    labels_of,
-    read_known_columns,
-    read_numbers,
-    split_names,
-)
-
-_SIGNALS = "A table with a header, one signal per column and one time step per row: CSV, TSV, Excel, Parquet."
+from ._options import Run
+from ._shared import Comparison, Reading, learn, parse_sizes
+from ._tables import MISSING, described, labels_of, read_like, read_numbers
 
 
 def ica(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=_SIGNALS)],
-    k: Annotated[
-        str | None, typer.Option("-k", "--sources", help=sizes_help("sources, by default that of the columns"))
-    ] = None,
-    columns: Columns = None,
-    ignore: Ignore = None,
-    refine: Refine = "auto",
-    noise: Annotated[
-        str, typer.Option(help="Gaussian noise in the signals: gaussian or none; auto decides from the data.")
-    ] = "auto",
-    keep_moments: KeepMoments = False,
-    missing: MayBeMissing = None,
+    source: Path,
+    k: str | None = None,
+    columns: str | None = None,
+    ignore: str | None = None,
+    refine: str = "auto",
+    noise: str = "auto",
+    keep_moments: bool = False,
+    missing: str | None = None,
 ) -> dict[str, Any]:
-    """Separate mixed signals into independent sources and write tables, a model and a report."""
-    check_choice("--noise", noise, ("auto", "gaussian", "none"))
-    sizes: list[Any] = [None] if k is None else parse_sizes(k, "sources")
+    """Separate mixed signals into independent sources and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        A table with a header, one signal per column and one time step per row: CSV, TSV, Excel, Parquet.
+    k : -k, --sources
+        Number of sources, by default that of the columns; FROM:TO:STEP compares a range.
+    noise : {auto, gaussian, none}
+        Gaussian noise in the signals: gaussian or none; auto decides from the data.
+    """
+    sizes = parse_sizes(k, "sources")
     results = run.results(source, "mixing.csv", "sources.csv", "unmixing.csv")
     why = "two or more signals are needed to separate them"
-    table = read_numbers(source, split_names(columns), split_names(ignore) or [], 2, why, run.reading(missing, MISSING))
-    announce(table, run.console)
+    table = read_numbers(source, columns, ignore, 2, why, run.reading(missing, MISSING))
     values = dense(table)
-    if k is not None:
-        width = values.shape[1]
-        sizes = possible_sizes(sizes, width, f"{table.source}: {width} columns", "sources", run.console)
+    sizes = sizes.up_to(values.shape[1], f"{table.source}: {values.shape[1]} columns")
 
     def fit(size: int | None, **more: Any) -> TensorICA:
         modelled = None if noise == "none" else noise
@@ -75,11 +52,8 @@ def ica(
 
     return learn(
         results, table.source, sizes, fit,
-        lambda model, comparison: summarize_ica(
-            model, values, columns=table.columns, row_labels=labels_of(table), title=f"Sources of {table.source}",
-            source=described(table), comparison=comparison,
-        ),
-        reading={"columns": table.columns},
+        lambda model, _: summarize_ica(model, values, columns=table.columns, row_labels=labels_of(table)),
+        described=described(table), reading={"columns": table.columns},
         compare=lambda: _comparison(lambda size: fit(size, verbose=False), values),
     )  # fmt: skip
 
@@ -98,15 +72,12 @@ def _comparison(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
     return Comparison("sources", "", fit, measure)
 
 
-def added_ica(model: Any, source: Path, console: Console, how: Reading) -> tuple[Any, ...]:
+def added_ica(model: Any, source: Path, how: Reading) -> tuple[Any, ...]:
     """Read rows that are added to a model."""
-    table = read_known_columns(source, model.column_names, model.n_features_in_, how)
-    announce(table, console)
-    return (dense(table),)
+    return (dense(read_like(model, source, how)),)
 
 
-def apply_ica(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_ica(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their sources."""
-    table = read_known_columns(source, model.column_names, model.n_features_in_, how)
-    announce(table, console)
-    return lambda path: rows_of(model.transform(dense(table)), labels_of(table)).write(path)
+    table = read_like(model, source, how)
+    return rows_of(model.transform(dense(table)), labels_of(table)).write

@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 from sklearn.base import clone
 
 from .._progress import progress_bar
@@ -28,68 +26,66 @@ from ..passes import Blocks
 from ..report.labels import Names, summarize_labels
 from ..report.parts import count
 from ..summaries import Summary, write_csv
-from ._shared import (
-    Comparison,
-    Reading,
-    Refine,
-    Rows,
-    Run,
-    check_choice,
-    highest,
-    hold_out,
-    in_words_of_options,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    refuse_options,
-    say,
-    sizes_help,
-)  # fmt: skip
-from ._texts import Column, MaxDf, MinDf, StopWords, kept_options, read_known, word_options
-
-__all__ = ["apply_labels", "labels"]
+from ._options import Run
+from ._shared import Comparison, Reading, highest, hold_out, learn, of_options, parse_sizes, refuse_options, say
+from ._texts import kept_options, read_known, word_options
 
 _PREDICTIONS = "predictions.csv"
-_TAGS = frozenset(["tag", "tags", "label", "labels", "keywords", "categories", "category"])
 _FEWEST_HELD = 20  # rows of which some are held out
 _HEADS = "row", "rank", "label", "score", "probability"
-
-_FORMATS = "svmlight, Extreme Classification Repository, or a CSV file or workbook of texts and tags"
-_HEAD = "auto, ridge, logistic, full or bayes: what predicts; auto compares, bayes is the topics alone."
-_NO_TOPICS = typer.Option("--no-topics", help="Learn to predict alone: no topics, and none of their files.")
-_MOMENTS = "auto, occurrence, factorial or paper: how words are looked at."
-_WORDS = typer.Option("--vocabulary", "--words", help="Words of a table of counts, one per line.")
-_TAGS_OF = "Column of tags of a CSV file or workbook: several are separated by ; | or commas."
-_FIRST = typer.Option("--zero-based/--one-based", help="From where words and labels are counted.")
-_FIRST_LABEL = typer.Option("--labels-zero-based/--labels-one-based", help="The same for labels, where words differ.")
 
 
 def labels(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=f"Rows with labels to learn from: {_FORMATS}.")],
-    test: Annotated[Path | None, typer.Option("--test", help="Rows to predict labels of, in the same format.")] = None,
-    k: Annotated[
-        str, typer.Option("-k", "--topics", help=sizes_help("topics, and directions of the ridge head"))
-    ] = "50",
-    head: Annotated[str, typer.Option(help=_HEAD)] = "auto",
-    no_topics: Annotated[bool, _NO_TOPICS] = False,
-    moments: Annotated[str, typer.Option(help=_MOMENTS)] = "auto",
-    refine: Refine = "0",
-    top: Annotated[int, typer.Option(help="Labels written for every row of --test.", min=1)] = 5,
-    label_names: Annotated[Path | None, typer.Option("--labels", help="Names of the labels, one per line.")] = None,
-    word_names: Annotated[Path | None, _WORDS] = None,
-    column: Column = None,
-    tags: Annotated[str | None, typer.Option(help=_TAGS_OF)] = None,
-    stop_words: StopWords = None,
-    min_df: MinDf = None,
-    max_df: MaxDf = None,
-    zero_based: Annotated[bool | None, _FIRST] = None,
-    labels_zero_based: Annotated[bool | None, _FIRST_LABEL] = None,
+    source: Path,
+    test: Path | None = None,
+    k: str = "50",
+    head: str = "auto",
+    no_topics: bool = False,
+    moments: str = "auto",
+    refine: str = "0",
+    top: int = 5,
+    label_names: Path | None = None,
+    word_names: Path | None = None,
+    column: str | None = None,
+    tags: str | None = None,
+    stop_words: str | None = None,
+    min_df: int | None = None,
+    max_df: float | None = None,
+    zero_based: bool | None = None,
+    labels_zero_based: bool | None = None,
 ) -> dict[str, Any]:
-    """Learn which labels text has, predict those of new text, and write tables, a model and a report."""
+    """Learn which labels text has, predict those of new text, and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        Rows with labels to learn from: svmlight, Extreme Classification Repository, or a CSV file or workbook of texts and
+        tags.
+    test
+        Rows to predict labels of, in the same format.
+    k : -k, --topics
+        Number of topics, and directions of the ridge head; FROM:TO:STEP compares a range.
+    head : {auto, ridge, logistic, full, bayes}
+        auto, ridge, logistic, full or bayes: what predicts; auto compares, bayes is the topics alone.
+    no_topics
+        Learn to predict alone: no topics, and none of their files.
+    moments : {auto, occurrence, factorial, paper}
+        auto, occurrence, factorial or paper: how words are looked at.
+    top : >= 1
+        Labels written for every row of --test.
+    label_names : --labels
+        Names of the labels, one per line.
+    word_names : --vocabulary, --words
+        Words of a table of counts, one per line.
+    tags
+        Column of tags of a CSV file or workbook: several are separated by ; | or commas.
+    zero_based : --zero-based/--one-based
+        From where words and labels are counted.
+    labels_zero_based : --labels-zero-based/--labels-one-based
+        The same for labels, where words differ.
+    """
     sizes = parse_sizes(k, "topics")
-    check_choice("--head", head, ("auto", "ridge", "logistic", "full", "bayes"))
-    check_choice("--moments", moments, ("auto", "occurrence", "factorial", "paper"))
     if no_topics and (head == "bayes" or len(sizes) > 1):
         what = "--head bayes predicts with the topics" if head == "bayes" else "-k compares numbers of topics"
         raise LatentiaError(f"--no-topics: {what}; leave one of them out.")
@@ -111,8 +107,8 @@ def labels(
     if not has_columns(source):
         reading = data.train.counted | {"first_label": data.train.first[1]}
     described = f"{source.name}: {', '.join(map(count, data.train.size, ('row', 'word', 'label')))}"
-    say(run.console, described)
-    sizes = possible_sizes(sizes, min(data.train.size[:2]), described, "topics", run.console)
+    say(described)
+    sizes = sizes.up_to(min(data.train.size[:2]), described)
     parameters = run.parameters | {
         "head": head, "topics": not no_topics, "moments": moments, "refine": refine, "vocabulary": data.train.words,
         "label_names": data.train.labels,
@@ -157,7 +153,7 @@ class _Data:
 def _read(source: Path, test: Path | None, options: dict[str, Any], how: Reading) -> _Data:
     """Everything that the command needs, checked as far as that takes no fit; of texts alone one in ten is held out."""
     options = options | {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
-    with in_words_of_options():
+    with of_options():
         train = read_labelled(source, **options)
         other = None if test is None else read_labelled(test, **options, like=train)
     if other is not None:
@@ -222,14 +218,14 @@ class _Learned:
         first = np.concatenate(self.predicted.first)
         self.measures = [auc_measure(model, test), *ranking_measures(model, test, first, data.train.rows.n_rows)]
 
-    def summary(self, model: Any, comparison: Rows | None) -> Summary:
+    def summary(self, model: Any, _: Any) -> Summary:
         """What the page says, and files."""
         data = self.data
         return summarize_labels(
             model, None if data.held else data.test, vocabulary=data.words, label_names=data.labels,
-            measures=self.measures, facts=self._facts(model), comparison=comparison, title=f"Labels of {data.train.source}",
+            measures=self.measures, facts=self._facts(model),
             tested="On one row in ten, by a model of the others" if data.held else "On the test rows",
-            source=data.train.source, label_sets=data.train.rows,
+            label_sets=data.train.rows,
         )  # fmt: skip
 
     def said(self, model: Any) -> Iterator[str]:
@@ -291,21 +287,21 @@ def _peak_memory() -> str:
 
 
 def apply_labels(
-    model: Any, source: Path, console: Console, how: Reading, column: str | None = None, split: str | None = None
+    model: Any, source: Path, how: Reading, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their labels."""
     reading = model.reading_ or {"zero_based": True}
     lines: list[str] | None = None
     if "column" in reading:
-        corpus = read_known(source, model, column_names(model), console, how, column, split)
+        corpus = read_known(source, model, column_names(model), how, column, split)
         rows, lines = corpus.blocks, corpus.names
     else:
         if column is not None or split is not None:
             raise LatentiaError("--column and --split: the model was not learned from texts; leave them out.")
         numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
-        with in_words_of_options():
+        with of_options():
             rows = read_rows(source, model.n_features_in_, **numbers, cache=how.cache, progress=how.progress)
-    say(console, f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
+    say(f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
     names = model.label_names if "top" in reading else model.names_of_labels
     labels, top = Names("label", names, reading.get("first_label", 0)), reading.get("top", 5)
     found = _predictions(model, rows, labels, top, how.progress, _Predicted(), lines)

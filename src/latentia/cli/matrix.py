@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 
 from ..datasets import Pairs, match_pairs, read_pairs, read_text_pairs
 from ..datasets.separated import has_columns
@@ -18,61 +16,67 @@ from ..moments import split_counts, symmetric_counts
 from ..report.matrix import community_evidence, summarize_matrix
 from ..report.parts import evidence_of
 from ..summaries import Column, Table
-from ._shared import (
-    Comparison,
-    Reading,
-    Refine,
-    Rows,
-    Run,
-    check_choice,
-    existing,
-    highest,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    say,
-)  # fmt: skip
+from ._options import Run
+from ._shared import Comparison, Reading, Rows, existing, highest, learn, parse_sizes, say
 from ._tables import split_names
-
-__all__ = ["apply_matrix", "matrix"]
 
 _FILES = "following.csv", "labels.csv", "nearest.csv", "spectrum.csv", "words.csv"
 _HELD_OUT, _LISTED = 0.1, 500
-_SOURCE = "Pairs, two words per line and, if wanted, how often; a table of counts (.mtx); or texts."
-_RANK = "Rank, or number of communities; FROM:TO:STEP compares a range."
-_WINDOW = "Count words of texts that stand at most this many words apart."
-_COLUMNS = "Two columns of words of a CSV file, and one of counts, separated by commas."
-_MIN_COUNT = "Skip rarer words; by default 5 for texts and 1 for pairs."
-_NEAR = "A word whose nearest words are shown; may be given again."
-_COMMUNITIES = "The pairs are edges of a graph: find -k communities of nodes."
-_ORDERED = "The order of a pair matters: what follows what in texts, or which user took which item."
-_TAU = "How far rare words are held back; by default 0.3, for communities 0.5."
 
 
 def matrix(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=_SOURCE)],
-    k: Annotated[str, typer.Option("-k", "--rank", "-r", help=_RANK)] = "10",
-    bigrams: Annotated[bool, typer.Option("--bigrams", help="Count neighbouring words of texts.")] = False,
-    window: Annotated[int | None, typer.Option(help=_WINDOW, min=1)] = None,
-    lines: Annotated[bool, typer.Option("--lines", help="Every line is a text of its own.")] = False,
-    column: Annotated[str | None, typer.Option(help="Text column of a CSV file.")] = None,
-    columns: Annotated[str | None, typer.Option(help=_COLUMNS)] = None,
-    vocabulary: Annotated[Path | None, typer.Option(help="Words of a table of counts, one per line.")] = None,
-    min_count: Annotated[int | None, typer.Option(help=_MIN_COUNT, min=1)] = None,
-    near: Annotated[list[str] | None, typer.Option(help=_NEAR)] = None,
-    group: Annotated[bool, typer.Option("--communities", help=_COMMUNITIES)] = False,
-    ordered: Annotated[bool, typer.Option("--ordered", help=_ORDERED)] = False,
-    method: Annotated[str, typer.Option(help="shrink, or binned: the paper's algorithm.")] = "shrink",
-    tau: Annotated[float | None, typer.Option(help=_TAU)] = None,
-    refine: Refine = "0",
+    source: Path,
+    k: str = "10",
+    bigrams: bool = False,
+    window: int | None = None,
+    lines: bool = False,
+    column: str | None = None,
+    columns: str | None = None,
+    vocabulary: Path | None = None,
+    min_count: int | None = None,
+    near: list[str] | None = None,
+    group: bool = False,
+    ordered: bool = False,
+    method: str = "shrink",
+    tau: float | None = None,
+    refine: str = "0",
 ) -> dict[str, Any]:
-    """Learn how probable every pair is, what is near to what, or communities, and write tables and a report."""
+    """Learn how probable every pair is, what is near to what, or communities, and write tables and a report.
+
+    Parameters
+    ----------
+    source
+        Pairs, two words per line and, if wanted, how often; a table of counts (.mtx); or texts.
+    k : -k, --rank, -r
+        Rank, or number of communities; FROM:TO:STEP compares a range.
+    bigrams
+        Count neighbouring words of texts.
+    window : >= 1
+        Count words of texts that stand at most this many words apart.
+    lines
+        Every line is a text of its own.
+    column
+        Text column of a CSV file.
+    columns
+        Two columns of words of a CSV file, and one of counts, separated by commas.
+    min_count : >= 1
+        Skip rarer words; by default 5 for texts and 1 for pairs.
+    near
+        A word whose nearest words are shown; may be given again.
+    group : --communities
+        The pairs are edges of a graph: find -k communities of nodes.
+    ordered
+        The order of a pair matters: what follows what in texts, or which user took which item.
+    method : {shrink, binned}
+        shrink, or binned: the paper's algorithm.
+    tau
+        How far rare words are held back; by default 0.3, for communities 0.5.
+    """
     what = "communities" if group else "dimensions"
     sizes = parse_sizes(k, what)
     if group and min(sizes) < 2:
         raise LatentiaError(f"-k {k}: two communities or more are needed.")
-    check_choice("--method", method, ("shrink", "binned"))
     if ordered and group:
         raise LatentiaError("--ordered: communities are those of pairs without order.")
     if ordered and (method != "shrink" or str(refine) not in ("0", "auto")):
@@ -81,10 +85,10 @@ def matrix(
     window = 1 if bigrams and window is None else window
     reading = {"window": window, "lines": lines, "column": column, "columns": split_names(columns)}
     pairs = _read(source, reading, vocabulary, min_count, run.reading())
-    say(run.console, _described(pairs, group, ordered))
+    say(_described(pairs, group, ordered))
     wanted = _known(pairs, near or [])
     data = f"{pairs.source}: {len(pairs.words):,} {'nodes' if group else 'words'}"
-    sizes = possible_sizes(sizes, len(pairs.words), data, what, run.console)
+    sizes = sizes.up_to(len(pairs.words), data)
     options: dict[str, Any] = {
         "symmetric": not ordered, "method": method, "tau": (0.5 if group else 0.3) if tau is None else tau, "refine": refine,
         "vocabulary": pairs.words, **run.parameters,
@@ -107,10 +111,8 @@ def matrix(
 
 def _read(path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, how: Reading) -> Pairs:
     texts, counts = ({f"--{one}": reading[one] for one in some} for some in (("lines", "column"), ("columns",)))
-    given, why = (
-        counts | {"--vocabulary": vocabulary},
-        "pairs that were counted before, not for --bigrams and --window.",
-    )
+    given = counts | {"--vocabulary": vocabulary}
+    why = "pairs that were counted before, not for --bigrams and --window."
     if reading["window"] is None:
         given, why = texts, "texts: add --bigrams to count neighbouring words."
     for option, value in given.items():
@@ -168,18 +170,18 @@ def _comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_matrix(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_matrix(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read other pairs; gives the function that writes how probable each is."""
     reading = {"window": None, "lines": False, "column": None, "columns": None} | dict(model.reading_)
     if not has_columns(source):
         reading = reading | {"column": None, "columns": None}
     pairs = _read(source, reading, None, 1, how)
     names = range(model.n_features_in_) if model.vocabulary is None else model.vocabulary
-    say(console, f"{pairs.source}: {pairs.counts.nnz:,} different pairs of {len(pairs.words):,} words")
+    say(f"{pairs.source}: {pairs.counts.nnz:,} different pairs of {len(pairs.words):,} words")
     found = match_pairs(pairs, names)
     if found.n_ignored:
         strange = f"{found.n_unknown:,} words that the model does not have"
-        say(console, f"{found.n_ignored:,} pairs with {strange} are ignored.")
+        say(f"{found.n_ignored:,} pairs with {strange} are ignored.")
     return _probabilities(model, names, found.first, found.second, found.times).write
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .._additive import merge as merged
-from ._shared import Force, Out, Quiet, Results
+from ._shared import Results
 from .update import kept_model, learn_again
 
 
 def merge(
-    models: Annotated[
-        list[Path], typer.Argument(help="Folders of results whose models were learned alike, with --keep-moments.")
-    ],
-    out: Out = Path("merged"),
-    force: Force = False,
-    quiet: Quiet = False,
+    models: list[Path],
+    out: Path = Path("merged"),
+    force: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
-    """Make one model of all rows that several models were learned from; the rows are not needed."""
+    """Make one model of all rows that several models were learned from; the rows are not needed.
+
+    Parameters
+    ----------
+    models
+        Folders of results whose models were learned alike, with --keep-moments.
+    """
     results = Results(out, models[0], (), force, progress=not quiet)
     results.check()
     found = [kept_model(path) for path in models]

@@ -4,81 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..report.mixture import means_of, rows_of, summarize_mixture
 from ..summaries import Summary
-from ._effects import ClusterOf, Covariates, EffectsOf, effects_of
-from ._shared import (
-    Columns,
-    Comparison,
-    Ignore,
-    KeepMoments,
-    Reading,
-    Refine,
-    Rows,
-    Run,
-    check_choice,
-    hold_out,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    say,
-    sizes_help,
-)  # fmt: skip
-from ._tables import (
-    MISSING,
-    Table,
-    announce,
-    described,
-    labels_of,
-    missing_help,
-    read_known_columns,
-    read_numbers,
-    scaled_rows,
-    scaling,
-    split_names,
-)  # fmt: skip
+from ._effects import Covariates, effects_of
+from ._options import Run
+from ._shared import Comparison, Reading, check_choice, hold_out, learn, parse_sizes, say
+from ._tables import MISSING, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling, split_names
 
 
 def mixture(
     run: Run,
-    source: Annotated[Path, typer.Argument(help="A table with a header: CSV, TSV, Excel, Parquet; or MatrixMarket.")],
-    k: Annotated[str, typer.Option("-k", "--components", help=sizes_help("components"))] = "10",
-    columns: Columns = None,
-    ignore: Ignore = None,
-    scale: Annotated[
-        bool | None,
-        typer.Option("--scale/--no-scale", help="Bring the columns to standard deviation 1 first (default: yes)."),
-    ] = None,
-    views: Annotated[
-        str | None,
-        typer.Option(help='Three or more groups of columns, independent given the component: "a,b,c;d,e;f,g".'),
-    ] = None,
-    covariance: Annotated[
-        str, typer.Option(help="Shape of the components: spherical, diag, full, or tied (one for all).")
-    ] = "spherical",
-    distribution: Annotated[
-        str | None,
-        typer.Option(help="bernoulli or gaussian, for --views; by default bernoulli for columns of 0 and 1."),
-    ] = None,
-    refine: Refine = "auto",
-    keep_moments: KeepMoments = False,
-    missing: Annotated[
-        str | None,
-        typer.Option("--missing", help=missing_help(*MISSING, "keep")),
-    ] = None,
-    effects: EffectsOf = None,
-    cluster: ClusterOf = None,
+    source: Path,
+    k: str = "10",
+    columns: str | None = None,
+    ignore: str | None = None,
+    scale: bool | None = None,
+    views: str | None = None,
+    covariance: str = "spherical",
+    distribution: str | None = None,
+    refine: str = "auto",
+    keep_moments: bool = False,
+    missing: str | None = None,
+    effects: str | None = None,
+    cluster: str | None = None,
 ) -> dict[str, Any]:
-    """Learn a mixture of components of the rows of a table and write tables, a model and a report."""
+    """Learn a mixture of components of the rows of a table and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        A table with a header: CSV, TSV, Excel, Parquet; or MatrixMarket.
+    k : -k, --components
+        Number of components; FROM:TO:STEP compares a range.
+    scale : --scale/--no-scale
+        Bring the columns to standard deviation 1 first (default: yes).
+    views
+        Three or more groups of columns, independent given the component: "a,b,c;d,e;f,g".
+    covariance : {spherical, diag, full, tied}
+        Shape of the components: spherical, diag, full, or tied (one for all).
+    distribution : {bernoulli, gaussian}
+        bernoulli or gaussian, for --views; by default bernoulli for columns of 0 and 1.
+    missing
+        Cells without a value: drop leaves their rows out, mean puts the mean of the column there, keep takes them as not
+        known; by default they are an error.
+    """
     sizes = parse_sizes(k, "components")
     grouped = _parse_views(views, columns, ignore, scale, distribution)
     _check_covariance(covariance, grouped, refine)
@@ -87,11 +63,9 @@ def mixture(
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
     how = run.reading(missing, (*MISSING, "keep"))
     apart = Covariates.read(source, effects, cluster, how)
-    left = _left_out(chosen, split_names(ignore) or [], apart, option)
-    table = read_numbers(source, chosen, left, 2, why, how, option)
+    table = read_numbers(source, chosen, _left_out(chosen, ignore, apart, option), 2, why, how, option)
     moved = effects_of(apart.of_rows(table.rows), len(table.rows), effects, cluster)
-    announce(table, run.console)
-    sizes = possible_sizes(sizes, *_most(table, grouped, bool(refine)), "components", run.console)
+    sizes = sizes.up_to(*_most(table, grouped, bool(refine)))
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     reading: dict[str, Any] = {"columns": table.columns}
     if grouped:
@@ -100,20 +74,20 @@ def mixture(
         options |= {"covariance_type": covariance, "keep_moments": keep_moments}
     if not grouped and scale is not False:
         reading |= scaling(table.values)
-        say(run.console, "Columns are scaled: distances and errors are in standard deviations.")
+        say("Columns are scaled: distances and errors are in standard deviations.")
     rows = scaled_rows(table.values, reading)
     criteria: dict[str, float] = {}
 
-    def told(model: Any, comparison: Rows | None) -> Summary:
+    def told(model: Any, _: Any) -> Summary:
         criteria.update(bic=model.bic(rows), aic=model.aic(rows))
         return summarize_mixture(
             model, _shown(table.values), columns=table.columns, probabilities=model.predict_proba(rows), criteria=criteria,
-            row_labels=labels_of(table), title=f"Components of {table.source}", source=described(table),
-            comparison=comparison, effects=moved(model, rows), **units_mixture(model),
+            row_labels=labels_of(table), effects=moved(model, rows), **units_mixture(model),
         )  # fmt: skip
 
     summary = learn(
         results, table.source, sizes, lambda size: _fit(rows, table.columns, grouped, size, options), told, reading=reading,
+        described=described(table),
         compare=lambda: _comparison(rows, table, grouped, options | {"verbose": False}),
     )  # fmt: skip
     return summary | criteria
@@ -145,8 +119,9 @@ def _parse_views(
     return groups
 
 
-def _left_out(chosen: list[str] | None, ignored: list[str], apart: Covariates, option: str) -> list[str]:
+def _left_out(chosen: list[str] | None, ignore: str | None, apart: Covariates, option: str) -> list[str]:
     """The columns that components are not learned from: those of effects are never."""
+    ignored = split_names(ignore) or []
     both = [name for name in chosen or () if name in apart.columns]
     if both:
         raise LatentiaError(
@@ -156,7 +131,6 @@ def _left_out(chosen: list[str] | None, ignored: list[str], apart: Covariates, o
 
 
 def _check_covariance(covariance: str, grouped: list[list[str]], refine: Any) -> None:
-    check_choice("--covariance", covariance, ("spherical", "diag", "full", "tied"))
     if covariance != "spherical" and grouped:
         raise LatentiaError("--covariance is for components of all columns; leave it out with --views.")
     if covariance != "spherical" and not refine:
@@ -218,23 +192,17 @@ def units_mixture(model: Any) -> dict[str, Any]:
     return {"means": means, "scaling": scales or None}
 
 
-def added_mixture(model: Any, source: Path, console: Console, how: Reading) -> tuple[Any, ...]:
+def added_mixture(model: Any, source: Path, how: Reading) -> tuple[Any, ...]:
     """Read rows that are added to a model, in its units."""
-    reading = model.reading_ or {"columns": model.column_names}
-    table = read_known_columns(source, reading["columns"], model.n_features_in_, how)
-    announce(table, console)
-    return (scaled_rows(table.values, reading),)
+    return (read_like(model, source, how).values,)
 
 
-def apply_mixture(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_mixture(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their components."""
     if not model.reading_ and isinstance(model, MultiViewMixture):
         raise LatentiaError(
             "The model does not say which columns its views are: it was fitted in Python. Predict with it there, or fit it "
             "with 'latentia mixture --views'."
         )
-    reading = model.reading_ or {"columns": model.column_names}
-    table = read_known_columns(source, reading["columns"], means_of(model).shape[1], how)
-    announce(table, console)
-    rows = scaled_rows(table.values, reading)
-    return lambda path: rows_of(model.predict_proba(rows), labels_of(table)).write(path)
+    table = read_like(model, source, how)
+    return rows_of(model.predict_proba(table.values), labels_of(table)).write

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 from scipy import sparse
 
 from .._progress import progress_bar
@@ -23,69 +21,61 @@ from ..exceptions import LatentiaError
 from ..report.network import summarize_network
 from ..report.noisy_or import percent
 from ..report.parts import count
-from ._shared import Columns, Ignore, Reading, Refine, Run, Splits, existing, learn, say, write_csv
-from ._tables import (
-    Labels,
-    Table,
-    announce,
-    binary,
-    described,
-    missing_help,
-    quoted,
-    read_known_columns,
-    read_numbers,
-    split_names,
-)
+from ._options import Run
+from ._shared import Reading, existing, learn, say, write_csv
+from ._tables import Labels, Table, announce, binary, described, quoted, read_like, read_numbers
 
 _CODES, _DENOISED = "codes.csv", "denoised.csv"
-_MOST_LAYERS = 5
 _LEAST_COLUMNS = 4  # that a unit switches
 _BATCH = 5000
 _WHAT = "values are 1 (on) or 0 (off)"
-_SOURCE = (
-    "A table with a header, 1 where a column is on and 0 where not: CSV, TSV, Excel, Parquet; MatrixMarket; or a UCI bag "
-    "of words."
-)
-_LAYERS = "Hidden layers above the columns."
-_REAL = "Columns hold real values: sums of the units' edges, and noise."
-_ABOVE = "Values above this are on, and all others off; 0 for counts of words."
-_COUNT = "Leave out columns that are on in fewer rows."
-_WORDS = "Words of a table of counts, one per line."
 
 
 def network(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=_SOURCE)],
-    layers: Annotated[int, typer.Option("--layers", "-l", help=_LAYERS, min=1, max=_MOST_LAYERS)] = 1,
-    real: Annotated[bool, typer.Option("--real", help=_REAL)] = False,
-    above: Annotated[float | None, typer.Option(help=_ABOVE)] = None,
-    min_count: Annotated[int, typer.Option(help=_COUNT, min=1)] = 1,
-    columns: Columns = None,
-    ignore: Ignore = None,
-    vocabulary: Annotated[Path | None, typer.Option(help=_WORDS)] = None,
-    splits: Splits = 1,
-    refine: Refine = "auto",
-    missing: Annotated[str | None, typer.Option("--missing", help=missing_help("drop"))] = None,
+    source: Path,
+    layers: int = 1,
+    real: bool = False,
+    above: float | None = None,
+    min_count: int = 1,
+    columns: str | None = None,
+    ignore: str | None = None,
+    vocabulary: Path | None = None,
+    splits: int = 1,
+    refine: str = "auto",
+    missing: str | None = None,
 ) -> dict[str, Any]:
-    """Learn a sparse network of hidden units above columns that are on or off, and write tables, a model and a report."""
+    """Learn a sparse network of hidden units above columns that are on or off, and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        A table with a header, 1 where a column is on and 0 where not: CSV, TSV, Excel, Parquet; MatrixMarket; or a UCI bag
+        of words.
+    layers : --layers, -l, >= 1, <= 5
+        Hidden layers above the columns.
+    real
+        Columns hold real values: sums of the units' edges, and noise.
+    above
+        Values above this are on, and all others off; 0 for counts of words.
+    min_count : >= 1
+        Leave out columns that are on in fewer rows.
+    missing
+        Cells without a value: drop leaves their rows out; by default they are an error.
+    """
     if real and above is not None:
         raise LatentiaError("--real and --above: give one of the two.")
     if real and min_count > 1:
         raise LatentiaError(f"--min-count {min_count}: real values are not on or off; leave it out.")
     results = run.results(source, _CODES, "columns.csv", "edges.csv", "units.csv")
     how = run.reading(missing, ("drop",))
-    table = _read(source, split_names(columns), split_names(ignore) or [], vocabulary, how)
-    announce(table, run.console)
-    data = _frequent(_on(table, real, above, _remedy), real, min_count, run.console)
+    table = _read(source, columns, ignore, vocabulary, how)
+    data = _frequent(_on(table, real, above, _remedy), real, min_count)
     options = {"input_type": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
     return learn(
         results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
-        lambda model, comparison: summarize_network(
-            model, data.values, columns=data.columns, comparison=comparison, title=f"Hidden units of {data.source}",
-            source=described(data),
-        ),
-        reading={"columns": list(data.columns), "above": above},
-        compare=lambda: None,  # type: ignore[arg-type, return-value]
+        lambda model, _: summarize_network(model, data.values, columns=data.columns),
+        described=described(data), reading={"columns": list(data.columns), "above": above},
         more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 
@@ -98,9 +88,7 @@ def _is_bag(source: Path) -> bool:
     return source.exists() and not is_table(source) and (source.is_dir() or not has_columns(source))
 
 
-def _read(
-    source: Path, columns: Sequence[str] | None, ignore: Sequence[str], vocabulary: Path | None, how: Reading
-) -> Table:
+def _read(source: Path, columns: str | None, ignore: str | None, vocabulary: Path | None, how: Reading) -> Table:
     if not _is_bag(source):
         if vocabulary is not None:
             raise LatentiaError(f"--vocabulary: {source.name} has names of columns; leave it out.")
@@ -110,7 +98,7 @@ def _read(
         if given:
             raise LatentiaError(f"{option}: a bag of words has no columns to choose; leave it out.")
     words = None if vocabulary is None else existing(vocabulary, "--vocabulary")
-    return _bag(source, words, how)
+    return announce(_bag(source, words, how))
 
 
 def _bag(source: Path, vocabulary: Path | None, how: Reading) -> Table:
@@ -141,7 +129,7 @@ def _remedy(others: Sequence[str]) -> str:
     return f"Say from where values are on with --above, {few}take them as they are with --real."
 
 
-def _frequent(table: Table, real: bool, least: int, console: Console) -> Table:
+def _frequent(table: Table, real: bool, least: int) -> Table:
     """The table without columns that are on in too few rows."""
     if real:
         return table
@@ -154,11 +142,11 @@ def _frequent(table: Table, real: bool, least: int, console: Console) -> Table:
             f"{count(least, 'row')} or more, and a unit switches {_LEAST_COLUMNS} or more."
         )
     if len(kept) < n:
-        say(console, f"{count(n - len(kept), 'column')} on in fewer than {count(least, 'row')} left out.")
+        say(f"{count(n - len(kept), 'column')} on in fewer than {count(least, 'row')} left out.")
         names = [table.columns[i] for i in kept]
         table = replace(table, values=table.values[:, kept], columns=names)
     rate = float(counts[kept].mean() / table.values.shape[0])
-    say(console, f"{count(len(kept), 'column')}, {percent(rate)} on.")
+    say(f"{count(len(kept), 'column')}, {percent(rate)} on.")
     return table
 
 
@@ -207,24 +195,20 @@ def applied_file(model: Any, source: Path, denoise: bool) -> str:
     return _DENOISED if denoise else _CODES
 
 
-def apply_network(
-    model: Any, source: Path, console: Console, how: Reading, denoise: bool = False
-) -> Callable[[Path], object]:
+def apply_network(model: Any, source: Path, how: Reading, denoise: bool = False) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes which units are on in them, or the rows as the units have them."""
-    reading = model.reading_ or {"columns": model.column_names, "above": None}
-    names = reading["columns"]
     if _is_bag(source):
-        table = _in_columns(_bag(source, None, how), names, model.n_features_in_, console)
+        names = model.reading_.get("columns", model.column_names)
+        table = announce(_in_columns(_bag(source, None, how), names, model.n_features_in_))
     else:
-        table = read_known_columns(source, names, model.n_features_in_, how)
-    announce(table, console)
-    data = _on(table, model.input_type == "real", reading["above"], None)
+        table = read_like(model, source, how)
+    data = _on(table, model.input_type == "real", model.reading_.get("above"), None)
     if denoise:
         return lambda path: _write(path, data, data.columns, _denoised(model, data.values))
     return lambda path: _write_codes(path, model, data)
 
 
-def _in_columns(table: Table, names: Sequence[str] | None, width: int, console: Console) -> Table:
+def _in_columns(table: Table, names: Sequence[str] | None, width: int) -> Table:
     """A bag of words with the columns of the model: words that it lacks are 0, and others are left out."""
     if names is None or list(names) == table.columns:
         if len(table.columns) != width:
@@ -236,5 +220,5 @@ def _in_columns(table: Table, names: Sequence[str] | None, width: int, console: 
         raise LatentiaError(f"{table.source}: the model has none of its columns.")
     chosen = sparse.csr_array((np.ones(len(cells)), tuple(np.transpose(cells))), shape=(len(places), len(names)))
     if len(cells) < len(names):
-        say(console, f"{len(names) - len(cells):,} of the {len(names):,} columns of the model are not there, and off.")
+        say(f"{len(names) - len(cells):,} of the {len(names):,} columns of the model are not there, and off.")
     return replace(table, values=sparse.csr_array(table.values @ chosen), columns=list(names))

@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 
 from ..datasets.arrays import is_array, read_array
 from ..datasets.images import Pictures, check_pixels, image_words, is_image, pixel_names, read_pictures, write_image
@@ -19,30 +17,13 @@ from ..evidence.sizes import CANDIDATES, all_sizes, until_enough
 from ..exceptions import LatentiaError
 from ..nmf import PoissonNMF, SeparableNMF
 from ..report.dictionary import row_errors
-from ..report.nmf import METHODS, contributions, map_of, picture_of_component, rows_of, summarize_counts, summarize_nmf
+from ..report.nmf import contributions, map_of, picture_of_component, rows_of, summarize_counts, summarize_nmf
 from ..report.parts import count
 from ..summaries import Summary
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
-from ._shared import (
-    Columns,
-    Comparison,
-    Ignore,
-    Reading,
-    Results,
-    Run,
-    Splits,
-    check_choice,
-    hold_out,
-    in_words_of_options,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    refuse_options,
-    say,
-    sizes_help,
-    steps_of,
-)  # fmt: skip
+from ._options import Run
+from ._shared import Comparison, Reading, Results, Sizes, hold_out, learn, of_options, parse_sizes, refuse_options, say
 from ._tables import (
     MISSING,
     Labels,
@@ -51,16 +32,14 @@ from ._tables import (
     check_columns,
     described,
     labels_of,
-    missing_help,
     naming,
     numeric_columns,
-    read_known_columns,
+    read_like,
     read_table,
     split_names,
 )  # fmt: skip
 
 _FILES = "weights.csv", "anchors.csv", "components.csv", "components.png", "maps.png"
-_METHODS = ("auto", *METHODS)
 _SHAPE = re.compile(r"(\d{1,6})\s*[xX*]\s*(\d{1,6})")
 _STRETCHES = 100  # of neighbouring pixels, in which they are held out
 _BUDGET = 30.0  # seconds of an exact factorization
@@ -110,70 +89,62 @@ class _Data:
 
 def nmf(
     run: Run,
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="A table with a header: CSV, TSV, Excel, Parquet; MatrixMarket; NumPy (.npy, .npz), also an image of several "
-            "bands; or a folder of pictures of one size: PNG, JPEG, TIFF."
-        ),
-    ],
-    k: Annotated[str, typer.Option("-k", "--components", "-r", help=sizes_help("components", auto=True))] = "5",
-    method: Annotated[str, typer.Option(help=f"How rows are chosen: {', '.join(_METHODS)}.")] = "auto",
-    mixing: Annotated[
-        str,
-        typer.Option(
-            help="simplex: the shares of a row sum to 1. cone: rows may have any scale. auto: as the rows look."
-        ),
-    ] = "auto",
-    eps: Annotated[
-        float | None,
-        typer.Option(help="Noise of a row, sum of absolute values, for robust-lp and loners; estimated by default."),
-    ] = None,
-    pooled: Annotated[
-        bool,
-        typer.Option(
-            "--pooled/--single", help="Whether a component is the mean of the rows near its row, or that alone."
-        ),
-    ] = True,
-    refine: Annotated[
-        str,
-        typer.Option(
-            help="Rounds of polish by coordinate descent, at most: 0 keeps single rows, auto stops at the noise.",
-            callback=steps_of,
-        ),
-    ] = "0",
-    counts: Annotated[
-        bool,
-        typer.Option(
-            "--counts",
-            help="Numbers are counts: rows are sums of components, by the Kullback-Leibler divergence.",
-        ),
-    ] = False,
-    image: Annotated[
-        str | None, typer.Option(help="WIDTHxHEIGHT of the image whose pixels the rows are, row by row: draws maps.")
-    ] = None,
-    shape: Annotated[
-        str | None,
-        typer.Option(help="WIDTHxHEIGHT of the pictures that the rows are: components are drawn as pictures."),
-    ] = None,
-    array: Annotated[
-        str | None, typer.Option(help="Name of the array in a .npz file; by default its largest one.")
-    ] = None,
-    names: Annotated[str | None, typer.Option(help="Column of a table with the names of its rows.")] = None,
-    columns: Columns = None,
-    ignore: Ignore = None,
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact",
-            help="Factor a small table of whole numbers, decimals and fractions exactly, or prove that none is.",
-        ),
-    ] = False,
-    budget: Annotated[float | None, typer.Option(help="Seconds for --exact, by default 30.", min=0.001)] = None,
-    splits: Splits = 3,
-    missing: Annotated[str | None, typer.Option("--missing", help=missing_help(*MISSING, "keep"))] = None,
+    source: Path,
+    k: str = "5",
+    method: str = "auto",
+    mixing: str = "auto",
+    eps: float | None = None,
+    pooled: bool = True,
+    refine: str = "0",
+    counts: bool = False,
+    image: str | None = None,
+    shape: str | None = None,
+    array: str | None = None,
+    names: str | None = None,
+    columns: str | None = None,
+    ignore: str | None = None,
+    exact: bool = False,
+    budget: float | None = None,
+    splits: int = 3,
+    missing: str | None = None,
 ) -> dict[str, Any]:
-    """Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report."""
+    """Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        A table with a header: CSV, TSV, Excel, Parquet; MatrixMarket; NumPy (.npy, .npz), also an image of several bands;
+        or a folder of pictures of one size: PNG, JPEG, TIFF.
+    k : -k, --components, -r
+        Number of components; FROM:TO:STEP compares a range, auto as many as it takes.
+    method : {auto, spa, farthest, spa-spa, whitened, snpa, xray, smoothed, lp, robust-lp, loners}
+        How rows are chosen: auto, spa, farthest, spa-spa, whitened, snpa, xray, smoothed, lp, robust-lp, loners.
+    mixing : {auto, simplex, cone}
+        simplex: the shares of a row sum to 1. cone: rows may have any scale. auto: as the rows look.
+    eps
+        Noise of a row, sum of absolute values, for robust-lp and loners; estimated by default.
+    pooled : --pooled/--single
+        Whether a component is the mean of the rows near its row, or that alone.
+    refine
+        Rounds of polish by coordinate descent, at most: 0 keeps single rows, auto stops at the noise.
+    counts
+        Numbers are counts: rows are sums of components, by the Kullback-Leibler divergence.
+    image
+        WIDTHxHEIGHT of the image whose pixels the rows are, row by row: draws maps.
+    shape
+        WIDTHxHEIGHT of the pictures that the rows are: components are drawn as pictures.
+    array
+        Name of the array in a .npz file; by default its largest one.
+    names
+        Column of a table with the names of its rows.
+    exact
+        Factor a small table of whole numbers, decimals and fractions exactly, or prove that none is.
+    budget : >= 0.001
+        Seconds for --exact, by default 30.
+    missing
+        Cells without a value: drop leaves their rows out, mean puts the mean of the column there, keep takes them as not
+        known; by default they are an error.
+    """
     if exact:
         own = {"eps": eps, "image": image, "shape": shape, "array": array, "missing": missing}
         refuse_options(source, "--exact has no use for it", **own)
@@ -182,11 +153,9 @@ def nmf(
         results = run.results(source, *EXACT_FILES)
         return factor_exactly(results, k, budget or _BUDGET, run.reading(), columns=columns, ignore=ignore, names=names)
     refuse_options(source, "is for --exact", budget=budget)
-    sizes: list[Any] = parse_sizes(k, "components", auto=True)
+    sizes = parse_sizes(k, "components", auto=True)
     if len(sizes) != 1 and not splits:
         raise LatentiaError(f"--splits 0: -k {k} compares what fits on parts of the rows say; give 1 or more.")
-    check_choice("--method", method, _METHODS)
-    check_choice("--mixing", mixing, ("auto", "simplex", "cone"))
     if eps is not None and not (eps > 0 and np.isfinite(eps)):
         raise LatentiaError(f"--eps {eps}: a number above 0 is needed.")
     if counts:
@@ -203,16 +172,16 @@ def nmf(
         refuse_options(source, "pictures have no columns", **of_tables)
         refuse_options(source, "pictures are no arrays", array=array)
         refuse_options(source, "pictures have a shape of their own", image=image, shape=shape)
-        data = _pictures(source, run.console)
+        data = _pictures(source)
     elif is_array(source):
         refuse_options(source, "an array has no columns with names", **of_tables)
-        data = _array(source, array, *asked, run.console)
+        data = _array(source, array, *asked)
     else:
         refuse_options(source, "only .npz files have arrays with names", array=array)
-        data = _table(source, columns, ignore, names, *asked, how, run.console)
+        data = _table(source, columns, ignore, names, *asked, how)
     options = {"method": method, "mixing": mixing, "eps": eps, "pooled": pooled, "refine": refine}
     options = ({} if counts else options) | {"n_splits": splits} | run.parameters
-    return _learned(results, data, sizes, PoissonNMF if counts else SeparableNMF, options, run.console)
+    return _learned(results, data, sizes, PoissonNMF if counts else SeparableNMF, options)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -229,8 +198,7 @@ def _shape(option: str, text: str | None) -> Shape:
 
 
 def _table(
-    source: Path, columns: str | None, ignore: str | None, names: str | None, image: Shape, picture: Shape, how: Reading,
-    console: Console,
+    source: Path, columns: str | None, ignore: str | None, names: str | None, image: Shape, picture: Shape, how: Reading
 ) -> _Data:  # fmt: skip
     """The columns of numbers of a table, and a column of names."""
     own = [] if names is None else [names]
@@ -241,37 +209,36 @@ def _table(
         chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
         return Wanted(chosen, own, naming(kinds) if names is None and image is None else None)
 
-    table = read_table(source, choose, how)
-    announce(table, console)
+    table = announce(read_table(source, choose, how))
     called = table.names if names is None else [str(name) for name in table.texts[names]]
     reading, labels = {"columns": table.columns, "names": names}, Labels(table.rows, called)
-    with in_words_of_options():
+    with of_options():
         check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(
         table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture
     )
 
 
-def _array(source: Path, name: str | None, image: Shape, picture: Shape, console: Console) -> _Data:
+def _array(source: Path, name: str | None, image: Shape, picture: Shape) -> _Data:
     """An array of NumPy: a table, or an image of several bands."""
-    with in_words_of_options():
+    with of_options():
         found = read_array(source, name, image=image, shape=picture)
     n, d = found.values.shape
     text = f"{source.name}, array {found.name}" if found.name else source.name
     columns, reading = [str(i) for i in range(1, d + 1)], {"array": found.name}
     labels = Labels(range(1, n + 1))
     what = f"{n:,} rows, {d} columns" if found.image is None else f"{image_words(found.image)} in {d} bands"
-    say(console, f"{text}: {what}.")
+    say(f"{text}: {what}.")
     return _Data(found.values, columns, source.name, text, reading, labels, image=found.image or image, picture=picture)
 
 
-def _pictures(source: Path, console: Console) -> _Data:
+def _pictures(source: Path) -> _Data:
     """Pictures as rows, one a file, all of one size, in grey."""
     if not source.is_dir():
         raise LatentiaError(f"{source}: one picture, and mixtures need several: give a folder of pictures of one size.")
     found, name = read_pictures(source), source.resolve().name
     text = f"{name}: {count(len(found.values), 'picture')} of {image_words(found.shape)}"
-    say(console, f"{text}, grey.")
+    say(f"{text}, grey.")
     reading, labels = {"picture": list(found.shape)}, _labels(found)
     return _Data(found.values, pixel_names(found.shape), name, text, reading, labels, picture=found.shape)
 
@@ -283,34 +250,30 @@ def _labels(found: Pictures) -> Labels:
 # --- fitting --------------------------------------------------------------------------------------------------------
 
 
-def _learned(
-    results: Results, data: _Data, sizes: list[Any], method: type[Any], options: dict[str, Any], console: Console
-) -> dict[str, Any]:
+def _learned(results: Results, data: _Data, sizes: Sizes, method: type[Any], options: dict[str, Any]) -> dict[str, Any]:
     """The model of one of these sizes, or of as many as it takes where there are none, and its summary."""
     walk = all_sizes if sizes else until_enough
-    sizes = sizes or list(CANDIDATES)
+    sizes[:] = sizes or CANDIDATES
     n, d = data.rows.shape
     carried = f"{data.source}: {count(n, 'row')} of {count(d, 'column')}"
-    sizes = possible_sizes(sizes, min(n, d), carried, "components", console)
+    sizes = sizes.up_to(min(n, d), carried)
     weights = functools.cache(lambda model: np.asarray(model.transform(data.rows)))
-
-    said = {"title": f"Components of {data.source}", "source": data.described}
 
     def fit(size: Any, rows: Any = data.rows, **more: Any) -> Any:
         return method(size, **options | more).fit(rows)
 
-    def summarize(model: Any, comparison: Any) -> Summary:
+    def summarize(model: Any, _: Any) -> Summary:
         labels = labels_of(data.labels)
         if method is PoissonNMF:
-            return summarize_counts(model, weights(model), data.columns, labels, comparison=comparison, **said)
+            return summarize_counts(model, weights(model), data.columns, labels, title="Components")
         return summarize_nmf(
             model, data.rows, columns=data.columns, rows=data.called, weights=weights(model), image=data.image,
-            picture_shape=data.picture, row_labels=labels, comparison=comparison, **said,
+            picture_shape=data.picture, row_labels=labels,
         )  # fmt: skip
 
     return learn(
         results, data.source, sizes, fit, summarize,
-        reading=data.reading, compare=lambda: _comparison(fit, data, walk),
+        described=data.described, reading=data.reading, compare=lambda: _comparison(fit, data, walk),
         more=lambda folder, model: _write_images(folder, model, data, weights(model)),
     )  # fmt: skip
 
@@ -352,7 +315,7 @@ def _side_by_side(images: Sequence[np.ndarray]) -> np.ndarray:
 # --- applying -------------------------------------------------------------------------------------------------------
 
 
-def apply_nmf(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_nmf(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their weights."""
     reading = model.reading_ or {"columns": model.column_names}
     if "picture" in reading:
@@ -372,10 +335,9 @@ def apply_nmf(model: Any, source: Path, console: Console, how: Reading) -> Calla
             )
         labels = Labels(range(1, rows.shape[0] + 1))
     else:
-        table = read_known_columns(source, reading.get("columns"), model.n_features_in_, how)
-        announce(table, console)
+        table = read_like(model, source, how)
         rows, labels = table.values, Labels(table.rows, table.names)
     weights = np.asarray(model.transform(rows))
     left = 100 * float(np.sqrt(np.median(row_errors(model, rows, weights))))
-    say(console, f"Left over of a row: {left:.2g}% of its length (median).")
+    say(f"Left over of a row: {left:.2g}% of its length (median).")
     return rows_of(weights, labels_of(labels)).write

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 from scipy import sparse
 
 from .._progress import progress_bar
@@ -21,13 +19,13 @@ from ..noisyor.inference import ENUMERATION, QUICKSCORE, SAMPLING, SEARCH, Poste
 from ..passes import Blocks
 from ..report.noisy_or import percent, summarize_noisy_or
 from ..summaries import Summary, write_csv
+from ._options import Run
+from ._tables import read_like
 
 from ._shared import (  # isort: skip
-    Comparison, Ignore, Reading, Refine, Rows, Run, highest, hold_out, in_options, learn, parse_sizes, possible_sizes, say,
+    Comparison, Reading, Rows, highest, hold_out, in_options, learn, parse_sizes, say,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, binary, described, quoted, read_known_columns, read_numbers, split_names
-
-__all__ = ["apply_noisy_or", "noisy_or"]
+from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _WHAT = "findings are 1 (present) or 0 (absent)"
@@ -35,51 +33,65 @@ _BATCH, _SLOW_BATCH = 2000, 50  # rows between two steps of the bar
 _HOW = {ENUMERATION: "exact", QUICKSCORE: "exact", SAMPLING: "sampled", SEARCH: "likely"}  # how posteriors were found
 _ENUMERATED = 14  # causes, up to which every row takes the same short time
 _EXAMPLES, _FEW = 3, 14  # rows that the report explains unless --row names others, and the findings they have at most
-_SOURCE = (
-    "A table with a header, one finding per column, 1 or 0, empty where it is not known: CSV, TSV, Excel, Parquet; or "
-    "MatrixMarket. With --baskets, a text whose lines list items."
-)
-_K = "Number of causes; by default the data says. FROM:TO:STEP compares a range."
-_COLUMNS = "Columns of findings, separated by commas; by default all columns of numbers."
-_PRIOR = "Share of the rows in which every cause is at work, if known."
-_PARTITIONS = "Random partitions of the findings with which the causes are checked."
-_ROW = "Line of the file whose diagnosis is shown; may be given again for others."
-_BASKETS = "Each line of the file lists the items of one row, separated by commas."
-_NAME = 'Name of a cause, such as 0="the flu", by the number that another run gave it; for each cause.'
-_MISSING = "Cells without a value: keep takes them as not known, drop leaves their rows out."
 
 
 def noisy_or(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=_SOURCE)],
-    k: Annotated[str | None, typer.Option("-k", "--causes", "-m", help=_K)] = None,
-    columns: Annotated[str | None, typer.Option(help=_COLUMNS)] = None,
-    ignore: Ignore = None,
-    prior: Annotated[float | None, typer.Option(help=_PRIOR)] = None,
-    partitions: Annotated[int, typer.Option(help=_PARTITIONS, min=1)] = 5,
-    corrections: Annotated[int, typer.Option(help="Rounds that subtract moments of higher order.", min=0)] = 2,
-    refine: Refine = "auto",
-    row: Annotated[list[int] | None, typer.Option(help=_ROW)] = None,
-    threshold: Annotated[float, typer.Option(help="Least strength of a link that is shown.", min=0, max=1)] = 0.05,
-    baskets: Annotated[bool, typer.Option("--baskets", help=_BASKETS)] = False,
-    min_df: Annotated[int, typer.Option(help="Of baskets: how many of them an item must be in.", min=1)] = 5,
-    name: Annotated[list[str] | None, typer.Option(help=_NAME)] = None,
-    missing: Annotated[str | None, typer.Option(help=_MISSING)] = "keep",
+    source: Path,
+    k: str | None = None,
+    columns: str | None = None,
+    ignore: str | None = None,
+    prior: float | None = None,
+    partitions: int = 5,
+    corrections: int = 2,
+    refine: str = "auto",
+    row: list[int] | None = None,
+    threshold: float = 0.05,
+    baskets: bool = False,
+    min_df: int = 5,
+    name: list[str] | None = None,
+    missing: str | None = "keep",
 ) -> dict[str, Any]:
-    """Learn hidden causes of findings that are present or absent and write tables, a network and a report."""
-    sizes: list[Any] = [None] if k is None else parse_sizes(k, "causes")
+    """Learn hidden causes of findings that are present or absent and write tables, a network and a report.
+
+    Parameters
+    ----------
+    source
+        A table with a header, one finding per column, 1 or 0, empty where it is not known: CSV, TSV, Excel, Parquet; or
+        MatrixMarket. With --baskets, a text whose lines list items.
+    k : -k, --causes, -m
+        Number of causes; by default the data says. FROM:TO:STEP compares a range.
+    columns
+        Columns of findings, separated by commas; by default all columns of numbers.
+    prior
+        Share of the rows in which every cause is at work, if known.
+    partitions : >= 1
+        Random partitions of the findings with which the causes are checked.
+    corrections : >= 0
+        Rounds that subtract moments of higher order.
+    row
+        Line of the file whose diagnosis is shown; may be given again for others.
+    threshold : >= 0, <= 1
+        Least strength of a link that is shown.
+    baskets
+        Each line of the file lists the items of one row, separated by commas.
+    min_df : >= 1
+        Of baskets: how many of them an item must be in.
+    name
+        Name of a cause, such as 0="the flu", by the number that another run gave it; for each cause.
+    missing
+        Cells without a value: keep takes them as not known, drop leaves their rows out.
+    """
+    sizes = parse_sizes(k, "causes")
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
     how, given = run.reading(missing, ("keep", "drop")), _names(name)
     if baskets and (columns or ignore):
         raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
-    data = _read_baskets(source, min_df, how) if baskets else _read_findings(source, columns, ignore, how, run.console)
-    if baskets:
-        announce(data, run.console)
-    if k is not None:
-        n = data.values.shape[1]
-        sizes = possible_sizes(sizes, bounds.noisy_or_causes(n), f"{data.source}: {n} findings", "causes", run.console)
+    data = _read_baskets(source, how, min_df) if baskets else _read_findings(source, columns, ignore, how)
+    n = data.values.shape[1]
+    sizes = sizes.up_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
     places = _places(data, row)
     options = {
         "prior": prior,
@@ -89,22 +101,22 @@ def noisy_or(
         **run.parameters,
     }
 
-    def told(model: Any, comparison: Rows | None) -> Summary:
+    def told(model: Any, _: Any) -> Summary:
         return summarize_noisy_or(
             model, data.values, columns=data.columns, rows=places, diagnoses=_explain(model, data, places, not run.quiet),
             row_names=[f"{data.unit} {data.rows[place]}" for place in places], printed=bool(row), threshold=threshold,
-            title=f"Causes of {data.source}", source=described(data), comparison=comparison,
         )  # fmt: skip
 
     def more(folder: Path, model: Any) -> None:
         try:
             model.write_bif(folder / _NETWORK, threshold)
         except LatentiaError as error:  # a finding has too many causes for its table
-            say(run.console, f"note: {_NETWORK} is not written. {in_options(error)}")
+            say(f"note: {_NETWORK} is not written. {in_options(error)}")
         _write_posteriors(folder / _POSTERIORS, model, data)
 
     return learn(
         results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, given), told, more=more,
+        described=described(data),
         reading={"columns": data.columns, "baskets": baskets},
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
@@ -121,22 +133,20 @@ def _remedy(others: Sequence[str]) -> str:
     )
 
 
-def _read_baskets(path: Path, min_df: int, how: Reading) -> Table:
-    """Baskets as a table of items."""
+def _read_baskets(path: Path, how: Reading, min_df: int = 1, items: Sequence[str] = ()) -> Table:
+    """Baskets as a table of these items, or of all that are in so many."""
     baskets, lines = read_baskets(path, encoding=how.encoding)
-    items = chosen_items(baskets, min_df)
-    return Table(basket_table(baskets, items), items, {}, lines, [], str(path), "line")
+    chosen = list(items) or chosen_items(baskets, min_df)
+    return announce(Table(basket_table(baskets, chosen), chosen, {}, lines, [], str(path), "line"))
 
 
-def _read_findings(path: Path, columns: str | None, ignore: str | None, how: Reading, console: Console) -> Table:
+def _read_findings(path: Path, columns: str | None, ignore: str | None, how: Reading) -> Table:
     """Columns of 0 and 1, which are announced."""
     why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
-    data = read_numbers(path, split_names(columns), split_names(ignore) or [], 3, why, how)
-    announce(data, console)
-    data = binary(data, _WHAT, _remedy)
+    data = binary(read_numbers(path, columns, ignore, 3, why, how), _WHAT, _remedy)
     if not sparse.issparse(data.values) and data.values.dtype.kind == "f":
         share = percent(float(np.isnan(data.values).mean()))
-        say(console, f"{share} of the cells are empty and are taken as not known (--missing drop leaves rows out).")
+        say(f"{share} of the cells are empty and are taken as not known (--missing drop leaves rows out).")
     return data
 
 
@@ -256,17 +266,13 @@ def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_noisy_or(model: Any, source: Path, console: Console, how: Reading, ask: int = 0) -> Callable[[Path], object]:
+def apply_noisy_or(model: Any, source: Path, how: Reading, ask: int = 0) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes the probabilities of their causes, and what to ask for next."""
     names = model.column_names
     if names is not None and model.reading_.get("baskets"):
-        baskets, lines = read_baskets(source, encoding=how.encoding)
-        data = Table(basket_table(baskets, list(names)), list(names), {}, lines, [], str(source), "line")
-        announce(data, console)
+        data = _read_baskets(source, how, items=names)
         if ask:
             raise LatentiaError("--ask: what a basket does not hold is absent, and nothing of it is left to ask for.")
         return lambda path: _write_posteriors(path, model, data)
-    table = read_known_columns(source, names, model.n_features_in_, how)
-    announce(table, console)
-    data = binary(table, _WHAT)
+    data = binary(read_like(model, source, how), _WHAT)
     return lambda path: _write_posteriors(path, model, data, ask)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console
 from scipy import sparse
 
 from .. import summaries
@@ -20,38 +18,11 @@ from ..metrics import npmi_coherence, umass_coherence, unique_words
 from ..passes import Blocks
 from ..report.topics import names_of, rows_of, summarize_topics
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from ._effects import ClusterOf, EffectsOf, effects_of
-from ._prevalence import GroupBy, Over, PeriodOf, no_columns, prevalence_in
-from ._shared import (
-    Comparison,
-    Reading,
-    Refine,
-    Rows,
-    Run,
-    check_choice,
-    existing,
-    hold_out,
-    learn,
-    parse_sizes,
-    possible_sizes,
-    say,
-    sizes_help,
-)  # fmt: skip
-from ._texts import (
-    Column,
-    MaxDf,
-    Metadata,
-    MinDf,
-    Split,
-    StopWords,
-    kept_options,
-    read_known,
-    say_words,
-    split_of,
-    word_options,
-)  # fmt: skip
-
-__all__ = ["apply_topics", "topics"]
+from ._effects import effects_of
+from ._options import Run
+from ._prevalence import no_columns, prevalence_in
+from ._shared import Comparison, Reading, Sizes, existing, hold_out, learn, parse_sizes, say
+from ._texts import kept_options, read_known, say_words, split_of, word_options
 
 _TABLE_ROWS = 200_000
 _FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
@@ -59,36 +30,50 @@ _CUT = (
     "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 for parts of 500 words."
 )
 _MODELS = {"anchor": AnchorTopics, "lda": SpectralLDA, "single": SingleTopicModel}
-_SOURCE = (
-    "A folder of texts, a file with one document per line, a CSV file or workbook, a UCI bag of words, or MatrixMarket."
-)
-_MODEL = "anchor: topics have words of their own. lda: proportions are Dirichlet. single: one topic per document."
-_ANCHORS = "Anchors, one topic per line: words separated by spaces; word=strength allowed (anchor only)."
-_ALPHA0 = "Sum of the Dirichlet parameters; estimated by default (lda only)."
 
 
 def topics(
     run: Run,
-    source: Annotated[Path, typer.Argument(help=_SOURCE)],
-    k: Annotated[str, typer.Option("-k", "--topics", help=sizes_help("topics"))] = "20",
-    model: Annotated[str, typer.Option(help=_MODEL)] = "anchor",
-    column: Column = None,
-    split: Split = None,
-    metadata: Metadata = None,
-    group_by: GroupBy = None,
-    over: Over = None,
-    period: PeriodOf = None,
-    effects: EffectsOf = None,
-    cluster: ClusterOf = None,
-    vocabulary: Annotated[Path | None, typer.Option(help="Words of a table of counts, one per line.")] = None,
-    anchors: Annotated[Path | None, typer.Option(help=_ANCHORS)] = None,
-    alpha0: Annotated[float | None, typer.Option(help=_ALPHA0)] = None,
-    refine: Refine = "auto",
-    stop_words: StopWords = None,
-    min_df: MinDf = None,
-    max_df: MaxDf = None,
+    source: Path,
+    k: str = "20",
+    model: str = "anchor",
+    column: str | None = None,
+    split: str | None = None,
+    metadata: Path | None = None,
+    group_by: list[str] | None = None,
+    over: str | None = None,
+    period: str | None = None,
+    effects: str | None = None,
+    cluster: str | None = None,
+    vocabulary: Path | None = None,
+    anchors: Path | None = None,
+    alpha0: float | None = None,
+    refine: str = "auto",
+    stop_words: str | None = None,
+    min_df: int | None = None,
+    max_df: float | None = None,
 ) -> dict[str, Any]:
-    """Learn topics of documents and write tables, a model and a report."""
+    """Learn topics of documents and write tables, a model and a report.
+
+    Parameters
+    ----------
+    source
+        A folder of texts, a file with one document per line, a CSV file or workbook, a UCI bag of words, or MatrixMarket.
+    k : -k, --topics
+        Number of topics; FROM:TO:STEP compares a range.
+    model : {anchor, lda, single}
+        anchor: topics have words of their own. lda: proportions are Dirichlet. single: one topic per document.
+    group_by
+        Column with the group of every document: topics by group, with error bars. May be repeated.
+    over
+        Column with dates or numbers: topics over time, with error bars and trends.
+    period
+        With --over: day, week, month, quarter, year, decade, century, or a width of numbers; by default it is chosen.
+    anchors
+        Anchors, one topic per line: words separated by spaces; word=strength allowed (anchor only).
+    alpha0
+        Sum of the Dirichlet parameters; estimated by default (lda only).
+    """
     sizes = parse_sizes(k, "topics")
     own = _options_of(model, anchors, alpha0)
     results, how = run.results(source, *_FILES), run.reading()
@@ -99,17 +84,16 @@ def topics(
     )  # fmt: skip
     prevalence = prevalence_in(corpus, group_by or [], over, period)
     moved = effects_of(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
-    sizes = _possible_sizes(corpus, sizes, own, run.console)
+    sizes = _possible_sizes(corpus, sizes, own)
     kind: Any = _MODELS[model]
     options = own | {"refine": refine, "vocabulary": corpus.vocabulary} | run.parameters
 
-    def told(model: Any, comparison: Rows | None) -> summaries.Summary:
+    def told(model: Any, _: Any) -> summaries.Summary:
         found = prevalence(model)
         return summarize_topics(
             model, corpus.blocks, vocabulary=corpus.vocabulary, names=corpus.names, texts=corpus.texts,
             row_labels=[summaries.Column(name, corpus.columns[name]) for name, _ in found],
-            title=f"Topics of {corpus.source}", source=corpus.source, comparison=comparison, prevalence=found,
-            effects=moved(model, corpus.blocks),
+            prevalence=found, effects=moved(model, corpus.blocks),
         )  # fmt: skip
 
     return learn(
@@ -121,7 +105,6 @@ def topics(
 
 def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[str, Any]:
     """The options that belong to one model alone."""
-    check_choice("--model", model, list(_MODELS))
     if anchors is not None and model != "anchor":
         raise LatentiaError(f"--anchors: --model {model} has no anchors: give one of the two.")
     if alpha0 is not None and model != "lda":
@@ -133,15 +116,15 @@ def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[
     return {"anchors": _read_anchors(anchors) if anchors else "greedy"} if model == "anchor" else {}
 
 
-def _possible_sizes(corpus: Corpus, sizes: list[int], own: dict[str, Any], console: Console) -> list[int]:
+def _possible_sizes(corpus: Corpus, sizes: Sizes, own: dict[str, Any]) -> Sizes:
     """Those that documents and words can carry, after a look at the anchors."""
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
-    say(console, f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
-    say_words(corpus, console)
+    say(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
+    say_words(corpus)
     data = f"{corpus.source}: {n_rows} documents of {n_words} words"
     if corpus.texts is not None and n_rows < min(sizes):
         raise LatentiaError(f"{data} carry at most {n_rows} topics: -k {min(sizes)} is too large. {_CUT}")
-    sizes = possible_sizes(sizes, min(n_rows, n_words), data, "topics", console)
+    sizes = sizes.up_to(min(n_rows, n_words), data)
     given = 0 if isinstance(own.get("anchors", "greedy"), str) else len(own["anchors"])
     if given > min(sizes):
         raise LatentiaError(f"{given} anchors are given for {min(sizes)} topics: raise -k.")
@@ -192,11 +175,11 @@ def _first_rows(blocks: Blocks) -> Any:
 
 
 def apply_topics(
-    model: Any, source: Path, console: Console, how: Reading, column: str | None = None, split: str | None = None
+    model: Any, source: Path, how: Reading, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
     """Read other documents; gives the function that writes their topics, a block at a time."""
-    corpus = read_known(source, model, column_names(model), console, how, column, split)
-    say(console, f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
+    corpus = read_known(source, model, column_names(model), how, column, split)
+    say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
     pieces = (
         rows_of(model.transform(Blocks.from_array(block[0])), names_of(corpus.names, block.rows))
         for block in corpus.blocks

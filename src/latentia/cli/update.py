@@ -4,32 +4,38 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-from rich.console import Console
+from typing import Any
 
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
-from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Quiet, Reading, Results, learn, named
+from ._shared import MODEL_FILE, Reading, Results, learn, named
 
 
 def update(
-    model: Annotated[Path, typer.Argument(help="A folder of results whose model was learned with --keep-moments.")],
-    source: Annotated[Path, typer.Argument(help="Rows, in a form that the command which learned the model reads.")],
-    forget: Annotated[bool, typer.Option("--forget", help="Take these rows away, in place of adding them.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the results.")] = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    encoding: Encoding = None,
-    jobs: Jobs = -1,
-    force: Force = False,
-    quiet: Quiet = False,
+    model: Path,
+    source: Path,
+    forget: bool = False,
+    out: Path | None = None,
+    cache: Path | None = None,
+    no_cache: bool = False,
+    encoding: str | None = None,
+    jobs: int = -1,
+    force: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Add rows to a model, or take them away, as if it had been learned from all that are left.
 
     Its folder is written anew, or another one (--out).
+
+    Parameters
+    ----------
+    model
+        A folder of results whose model was learned with --keep-moments.
+    source
+        Rows, in a form that the command which learned the model reads.
+    forget
+        Take these rows away, in place of adding them.
     """
     fitted = kept_model(model)
     read = _of_family(fitted, "added")
@@ -38,7 +44,7 @@ def update(
     results = Results(out or model, source, (), force or out is None, progress=not quiet)
     results.check()
     with named(source.name):
-        rows = read(fitted, source, Console(), Reading.of(quiet, cache, no_cache, encoding=encoding))
+        rows = read(fitted, source, Reading.of(quiet, cache, no_cache, encoding=encoding))
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
 
     def changed(_: Any) -> Any:
@@ -86,5 +92,5 @@ def learn_again(results: Results, source: str, fit: Any, said: list[str]) -> dic
         return model.summary(source=whole, **({} if units is None else units(model)))
 
     return learn(
-        results, source, [None], fitted, told, reading=reading, compare=lambda: None, said=lambda model: said,  # type: ignore[arg-type, return-value]
+        results, source, [None], fitted, told, reading=reading, said=lambda model: said,
     )  # fmt: skip

@@ -16,8 +16,6 @@ from collections.abc import Callable, Collection
 import numpy as np
 from scipy.cluster.hierarchy import linkage
 
-__all__ = ["label_starts", "shares_of_labels"]
-
 _CANDIDATES = 300  # rows that may become centres
 _WATCHED = 1000  # rows whose distances to these are lowered
 _LINKED = 500  # rows of Ward's linkage

@@ -52,8 +52,6 @@ from ._scatter import Scatter
 from ._start import Start, above_noise, spectral_start, suggested_number
 from ._weights import Weights, among
 
-__all__ = ["MixedMembershipBlockModel"]
-
 _MOST_SUGGESTED = 60
 
 

@@ -37,8 +37,6 @@ from ..exceptions import LatentiaError
 from ..moments import column_moments
 from ..passes import Block, Blocks, RowGroups, accumulate, deal
 
-__all__ = ["BackgroundPCA"]
-
 _SEED = 0  # of the groups
 _LIMIT = 0.3  # sine of the angle to the true direction
 _CLEARLY = 4.0  # standard deviations of a contrast

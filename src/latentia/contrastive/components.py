@@ -29,8 +29,6 @@ from ._estimator import ContrastiveEstimator, Own
 from ._extract import own_cumulant, parts_of_cumulant
 from .views import two_views
 
-__all__ = ["ContrastiveComponents"]
-
 _MOST_ORDER = 6
 
 

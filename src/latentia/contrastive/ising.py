@@ -22,8 +22,6 @@ from ..evidence import Check, Evidence, at_most
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
 
-__all__ = ["ContrastiveIsing"]
-
 _LISTED = 12  # spins whose states are all listed; of more, rows are drawn
 _DRAWN, _LEAST_DRAWN, _MOST_PRODUCTS = 20_000, 1000, 2e7
 _SWEEPS, _FURTHER = 40, 15  # of Gibbs sampling

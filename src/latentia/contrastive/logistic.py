@@ -29,8 +29,6 @@ from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 from .views import target_column
 
-__all__ = ["ContrastiveLogisticRegression"]
-
 _PAPER = (0.5, 0.245, 0.0, -0.014)
 _NODES = 40
 _LARGEST = 8.0  # standard deviation of beta . s1 + b beyond which there is no solution

@@ -32,8 +32,6 @@ from ..tensor import apply_to_modes, decompose
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
 from .views import two_views
 
-__all__ = ["ContrastiveGaussianMixture"]
-
 _LEAST = 1e-6  # share of the variance that a direction of the means has at least
 
 

@@ -22,8 +22,6 @@ from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 from .views import view_table
 
-__all__ = ["ContrastivePCA"]
-
 
 class _Axes(NamedTuple):
     """Variances (K,), directions in rows (K, d_u), and the variance of all directions."""

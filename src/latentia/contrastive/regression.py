@@ -26,8 +26,6 @@ from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, of_target
 from ._weak import Told
 from .views import target_column
 
-__all__ = ["ContrastiveRegression"]
-
 
 class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     """Linear regression on U without the part that it shares with V.

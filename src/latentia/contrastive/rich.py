@@ -32,8 +32,6 @@ from ._rich_moments import MOST_ORDER, N_GROUPS, RowCumulants, ViewCumulants, cu
 from ._sets import SetSystem, Views, set_system
 from .views import DEALT, view_table
 
-__all__ = ["RichComponents"]
-
 _ABSENT = 4.0  # standard deviations of noise: of some 230 components that were zero, none had 3.6
 _TRUSTED = 0.2  # relative error of a map
 _ILL = 30.0  # condition number of a map from which on its inverse is mostly noise

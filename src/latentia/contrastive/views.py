@@ -28,21 +28,6 @@ from ..moments.cumulants import MOST_ENTRIES
 from ..passes import Block, Blocks, RowGroups, accumulate
 from ..tensor import apply_to_modes
 
-__all__ = [
-    "DEALT",
-    "MOST_IN_TENSORS",
-    "Grams",
-    "JointMoments",
-    "JointSums",
-    "check_constant",
-    "check_shape",
-    "dense_rows",
-    "target_column",
-    "two_views",
-    "view_table",
-    "whitener",
-]
-
 MOST_IN_TENSORS = 64
 """Columns of both views whose fourth moments, in four groups of rows, fit into a gigabyte."""
 

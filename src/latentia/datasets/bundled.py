@@ -7,8 +7,6 @@ from importlib import resources
 
 from .texts import Texts
 
-__all__ = ["load_bible"]
-
 
 def load_bible() -> Texts:
     """The 1,189 chapters of the King James Bible as texts, named like ``Genesis 1``; 790,000 words.

@@ -29,8 +29,6 @@ from ..passes.parsing import NEWLINE, SPACE, count_lines, read_decimal, read_who
 from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
 from .separated import has_columns
 
-__all__ = ["NewNodes", "graph_of", "read_graph", "read_new_nodes"]
-
 _LEAST, _MOST = 1e-15, 1e15  # weights, as `as_graph` takes them
 _COMMENT = ("#", "%")
 _HASH, _PERCENT = (ord(mark) for mark in _COMMENT)

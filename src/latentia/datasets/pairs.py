@@ -18,8 +18,6 @@ from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
 from .separated import has_columns
 from .texts import read_lines
 
-__all__ = ["KnownPairs", "Pairs", "match_pairs", "read_pairs"]
-
 _PAIRS = ListOf(
     things="pairs",
     end="word",

@@ -16,8 +16,6 @@ from ..exceptions import LatentiaError
 from ..passes.formats import open_unicode, plain_name
 from ._excel import is_excel, sheet_rows
 
-__all__ = ["Rows", "csv_rows", "find_separator", "has_columns", "is_csv", "open_rows"]
-
 _SUFFIXES = {".csv": ",", ".tsv": "\t"}
 _SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE, _SAMPLE_ROWS = 1 << 16, 200

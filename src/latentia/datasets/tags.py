@@ -7,8 +7,6 @@ import json
 import re
 from collections.abc import Sequence
 
-__all__ = ["split_tags"]
-
 _SEPARATORS = (";", "|", ",")
 _IN_BRACKETS = re.compile(r"\s*(?:<[^<>]+>\s*)+")
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")

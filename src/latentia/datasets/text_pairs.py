@@ -19,8 +19,6 @@ from .pairs import Pairs
 from .separated import has_columns
 from .texts import read_texts
 
-__all__ = ["read_text_pairs"]
-
 _LEAST = 5
 
 

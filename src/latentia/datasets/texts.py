@@ -22,8 +22,6 @@ from ._metadata import Metadata, column_names, read_metadata
 from ._split import check_split, cut_text
 from .separated import has_columns, open_rows
 
-__all__ = ["Texts", "read_lines", "read_texts", "tell_of_pages"]
-
 _NAMED = 5  # files that a note names
 _PAGE = 100  # lines of a text that is looked at
 _WRAPPED = 0.3  # of its lines that begin with a small letter: those of running text

@@ -287,10 +287,8 @@ _ITERATIONS = 15
 _STRETCHES, _USUAL = 100, 0.7  # of these that are usual, from which on rows are taken for independent
 _MEMBER_RATE = 0.85  # of columns where their unit is on
 _MOST_SCATTER, _SCATTER_BY_CHANCE = 2.0, 4.0
-_MIDDLING, _MOST_MIDDLING = (
-    0.75,
-    0.2,
-)  # share of the members that are on, and of the rows that have no more, if it scatters
+_MIDDLING = 0.75  # share of the members that are on, and of the rows that have no more, if it scatters
+_MOST_MIDDLING = 0.2
 
 
 @njit(nogil=True, cache=True)

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Agreement", "agreements", "encoded"]
-
 
 class Agreement(NamedTuple):
     """How far a layer says what the one below is.

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Switched", "members", "switched", "unit_names"]
-
 _BELOW = 8
 
 

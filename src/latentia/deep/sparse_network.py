@@ -34,8 +34,6 @@ from ._real import RealLayer
 from ._statistics import Firings
 from ._units import MOST_POLISHES
 
-__all__ = ["SparseNetwork"]
-
 _OF_COLUMNS = ("scale", "offset", "noise", "variance")  # what a real layer knows of each column
 
 

@@ -33,10 +33,8 @@ _SHARPNESS = 4.0  # power of the squared length of what is left of a row, in its
 _ALIKE = 0.5  # |cosine| from which on what is left of two rows is the same direction
 _STEPS = 10
 _MOSTLY = 0.5  # share of the rows of a group that use an atom which stands for two
-_FEWEST_ALIKE, _MOST_SWAPPED = (
-    6,
-    0.05,
-)  # kept rows of one direction that is lacking; share of the atoms that make room at a time
+_FEWEST_ALIKE = 6  # kept rows of one direction that is lacking; share of the atoms that make room at a time
+_MOST_SWAPPED = 0.05
 _SELDOM = 0.1  # of the uses that atoms have on average, below which one is replaced
 _TWIN = 0.95  # |cosine| of two atoms, above which they are the same
 _RIDGE = 1e-10

@@ -10,8 +10,6 @@ from scipy import sparse
 
 from .._progress import progress_bar
 
-__all__ = ["needed", "row_errors", "sparse_codes"]
-
 _BATCH = 20_000  # rows whose codes are dense at a time
 _MORE = 1.5  # times chance: what is left is fitted, and so a little less than the noise
 

@@ -39,8 +39,6 @@ from ._split import split
 from ._start import Start, start_from
 from .pursuit import Codes, matching_pursuit
 
-__all__ = ["IncoherentDictionary"]
-
 _LEAST_DIMENSIONS = 4  # features for every atom that a row may use, where the sparsity is found
 _ROUNDS_EACH = 5
 _ROWS_PER_ATOM = 24  # that splits are looked for in

@@ -11,8 +11,6 @@ from .._progress import progress_bar
 from ..datasets.images import COLOURS, image_from_patches, image_patches, in_colour, patch_means
 from .pursuit import matching_pursuit
 
-__all__ = ["as_grey", "mosaic", "psnr", "restored"]
-
 _BATCH, _MOST_PLACES = 20_000, 300_000  # patches at a time, and those of which an image is rebuilt
 _LEAST_DIMENSIONS = 4  # pixels for each atom of a patch that is freed of noise
 _ABOVE_NOISE = 1.1  # times the level of the noise, down to which atoms are taken

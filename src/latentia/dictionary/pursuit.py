@@ -18,8 +18,6 @@ from scipy import sparse
 
 from .._threads import for_chunks
 
-__all__ = ["Codes", "matching_pursuit"]
-
 _ROWS = 512
 _DEPENDENT = 1e-10  # squared length of an atom beyond those chosen, from which on it is none of them
 

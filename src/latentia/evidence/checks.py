@@ -8,21 +8,6 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = [
-    "EXPECTED_ERROR",
-    "Bound",
-    "Check",
-    "above",
-    "at_least",
-    "at_most",
-    "between",
-    "count",
-    "describe",
-    "equal_to",
-    "number_text",
-    "within",
-]
-
 EXPECTED_ERROR = "expected error"
 
 

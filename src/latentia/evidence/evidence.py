@@ -18,8 +18,6 @@ from .checks import EXPECTED_ERROR, Check, describe
 from .grades import Component, Components, Grade, Status, component_grades, grade_of, status
 from .repeats import again_sentence
 
-__all__ = ["Evidence"]
-
 _COLUMNS = ("name", "symbol", "measured", "needed", "holds", "meaning", "reference")
 _WIDTH = 110
 _USE = "Use them for rows like those that were learned from."

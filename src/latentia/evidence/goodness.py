@@ -21,8 +21,6 @@ from scipy.special import fdtri
 from ..tensor import apply_to_modes
 from .checks import Check, at_most
 
-__all__ = ["Misfit", "WhitenedMoments", "misfit_of_tensor", "share_of"]
-
 _MOST = 2.0  # ratio that noise alone seldom has
 _CHANCE, _MANY = 0.01, 1000
 _TINY, _MOST_OF_NOTHING = float(np.finfo(float).tiny), 1e16

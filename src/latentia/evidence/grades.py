@@ -19,8 +19,6 @@ import numpy as np
 from .._frames import frame_of_rows
 from .checks import EXPECTED_ERROR, Check
 
-__all__ = ["GRADES", "Component", "Components", "Grade", "Status", "component_grades", "grade_of", "status"]
-
 Grade: TypeAlias = Literal["supported", "with care", "partly", "not supported"]
 Status: TypeAlias = Literal["ok", "look", "bad", "open", ""]
 GRADES: tuple[Grade, ...] = ("supported", "with care", "partly", "not supported")

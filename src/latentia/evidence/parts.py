@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-__all__ = ["PartErrors"]
-
 
 @dataclass(frozen=True)
 class PartErrors:

@@ -17,8 +17,6 @@ from scipy.optimize import linear_sum_assignment
 from .checks import Check, at_most
 from .grades import Component, Grade
 
-__all__ = ["Again", "Reading", "again", "again_text", "neighbour_checks", "repeated"]
-
 Again = Literal["yes", "mostly", "no"]
 
 _NEIGHBOURS = 5  # rows of a stretch, among those that are read

@@ -6,8 +6,6 @@ from typing import Any
 
 from .checks import Check, at_most
 
-__all__ = ["settled_checks"]
-
 _STILL = 0.1  # nats that a step may gain, or all further steps together, where EM has converged
 
 

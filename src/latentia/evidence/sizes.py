@@ -17,8 +17,6 @@ from .checks import number_text
 from .evidence import Evidence
 from .grades import GRADES, Grade
 
-__all__ = ["CANDIDATES", "Size", "all_sizes", "and_beyond", "beyond", "enough_sizes", "recommend", "until_enough"]
-
 CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 72, 86, 100)
 """Numbers of components that "auto" compares, a fifth apart where there are many."""
 

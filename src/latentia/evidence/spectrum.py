@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["left_out", "noise_limit"]
-
 _ABOVE = 0.08  # of the edge, that the largest eigenvalue of noise is seldom above it,
 _FEW = 2.5  # or this times n^(-2/3), the width of its distribution
 

@@ -24,8 +24,6 @@ from scipy import sparse
 
 from .checks import Check, at_most
 
-__all__ = ["Spread", "spread_of_documents"]
-
 _SURE = 2.0  # standard deviations of the noise that do not count
 _BEYOND = 1 / 3
 

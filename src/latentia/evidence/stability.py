@@ -11,8 +11,6 @@ from sklearn.base import clone
 
 from ..exceptions import LatentiaError, NotSupportedWarning
 
-__all__ = ["half_split_errors"]
-
 
 def half_split_errors(
     estimator: Any, X: Any, *, n_splits: int = 2, random_state: int = 0, **fit_parameters: Any

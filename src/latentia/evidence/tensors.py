@@ -17,8 +17,6 @@ from .parts import PartErrors
 _MORE = 1.2  # times the directions that components need, from which on some stand for several
 _MOST_TIMES = 20.0  # as many rows, for advice to get more
 
-__all__ = ["TensorMeasured", "error_checks", "rank_checks", "separation_limit", "tensor_checks", "whitened_noise"]
-
 
 @dataclass(frozen=True)
 class TensorMeasured:
@@ -213,10 +211,8 @@ def rank_checks(
     directed = "direction" if rank == 1 and not more else "directions"
     remedy = f"The data carries {rank}{more} {directed} above its noise: compare with {suggests}{more}."
     if suggests < 2:
-        suggests, remedy = (
-            0,
-            "No direction of the data is above its noise: more of it is needed, or there is nothing to find.",
-        )
+        suggests = 0
+        remedy = "No direction of the data is above its noise: more of it is needed, or there is nothing to find."
     bound = within(directions, int(high))
     role: Literal["note", "caution", "veto"] = few if rank < directions else "caution"
     role = "veto" if rank < veto * directions else role

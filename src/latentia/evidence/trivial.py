@@ -6,8 +6,6 @@ import numpy as np
 
 from .checks import Check, above
 
-__all__ = ["trivial_checks"]
-
 _ROUNDING = 1e-9  # of a log-likelihood
 
 

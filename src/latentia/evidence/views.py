@@ -10,8 +10,6 @@ import numpy as np
 from .checks import Check, at_most
 from .goodness import Misfit, share_of
 
-__all__ = ["ViewMisfits", "counted_parameters"]
-
 _OF_EM = 0.8  # as far as a fit by moments: so it was on data with known answers
 _MOST_ACROSS, _MOST_WITHIN = 2.0, 3.0  # times the noise; parameters by moments have some of their own within a view
 

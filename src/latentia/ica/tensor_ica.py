@@ -58,8 +58,6 @@ from ._fast_ica import STILL, fast_ica
 from ._misfit import CumulantFit, fit_of_cumulant
 from ._noise import SourcesInNoise, sources_in_noise
 
-__all__ = ["TensorICA"]
-
 _OVERSAMPLE = 12
 _TRUSTED = 0.25  # amplitude of other sources in a recovered one: 12 dB
 _LEFT_OUT = 0.05

@@ -18,8 +18,6 @@ from numba import njit
 from .._threads import for_chunks
 from ..moments.counts import as_counts
 
-__all__ = ["COLUMNS", "add_expected", "fold_in", "token_probabilities"]
-
 _ROWS, COLUMNS = 256, 16
 
 

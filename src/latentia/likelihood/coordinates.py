@@ -22,8 +22,6 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-__all__ = ["Chances", "Distributions", "Expected", "Gaussians", "Rates", "Values"]
-
 Values: TypeAlias = tuple[np.ndarray, ...]
 """The arrays of a model's parameters, in an order of its own."""
 

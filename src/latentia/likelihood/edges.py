@@ -12,8 +12,6 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["draw_edges"]
-
 _MOST_LIKELY = 0.99  # chance of an edge
 _MOST_DRAWN = 1e9  # edges between two communities
 _CHUNK = 1 << 16

@@ -26,8 +26,6 @@ from .._threads import one_blas_thread
 from ..passes import Blocks, accumulate
 from .coordinates import Expected, Values
 
-__all__ = ["EStep", "Refine", "Refined", "Refinement", "Update", "over", "refine", "settle", "updated"]
-
 Refine: TypeAlias = int | Literal["auto"]
 
 _MOST_STEPS = 200

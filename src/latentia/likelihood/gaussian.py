@@ -10,8 +10,6 @@ from scipy import linalg, sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["add_gaussian", "check_covariances", "full_gaussian_log_density", "gaussian_log_density"]
-
 
 def gaussian_log_density(X: Any, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """Log-densities of Gaussians with diagonal covariances, shape (n, K), for X (n, d) however far from the origin.

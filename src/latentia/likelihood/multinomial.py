@@ -36,24 +36,11 @@ from .admixture import COLUMNS, add_expected
 from .coordinates import Distributions, Expected, Values
 from .rows import MixtureSums, log, normalised
 
-__all__ = [
-    "ROWS",
-    "STILL",
-    "LeaveOneOutUpdate",
-    "MultinomialMixtureUpdate",
-    "Responsibilities",
-    "multinomial_log_likelihood",
-    "multinomial_posterior",
-    "multinomial_responsibilities",
-]
-
 ROWS = 1024  # documents of a task
 STILL = 0.0025  # share of the documents that a pass may move where they have settled
-_BATCHES, _LEAST_BATCH, _MOST_BATCH = (
-    16,
-    64,
-    1024,
-)  # of a pass, and documents of one, whose counts do not see one another
+_BATCHES = 16  # of a pass, and documents of one, whose counts do not see one another
+_LEAST_BATCH = 64
+_MOST_BATCH = 1024
 _TASK = 64  # documents of a batch
 _LEAST_PSEUDO, _MOST_PSEUDO = 1e-3, 10.0  # pseudo-counts of a word on average; of a component, of the words that it has
 _FACTORS = np.array([0.5, 1.0, 2.0])  # of the pseudo-counts that a pass tries: they move no further in one

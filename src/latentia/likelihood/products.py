@@ -17,8 +17,6 @@ from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .gaussian import add_gaussian, gaussian_log_density
 from .rows import MixtureSums, add_rows, log, merged, responsibilities
 
-__all__ = ["ProductMixtureUpdate", "observed_sums", "product_log_density"]
-
 _IMPOSSIBLE = -1e300  # logarithm of zero that can be multiplied by zero
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from ..exceptions import LatentiaError
 from .em import EStep, Refine, Refinement, Update, refine
 
-__all__ = ["Race", "race", "race_updates"]
-
 Start = TypeVar("Start")
 Reached = TypeVar("Reached")
 

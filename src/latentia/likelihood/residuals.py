@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["best_gaussian_log_likelihood"]
-
 _EXACT = 1e-14  # share of the energy that counts as nothing
 
 

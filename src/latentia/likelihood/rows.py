@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["MixtureSums", "add_rows", "log", "merged", "normalised", "responsibilities", "scaled_exp"]
-
 Sums = TypeVar("Sums")
 
 

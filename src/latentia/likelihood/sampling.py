@@ -6,8 +6,6 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-__all__ = ["WordSampler", "alias_tables", "noisy_or_rows"]
-
 
 class WordSampler:
     """Sampler of words from K distributions.

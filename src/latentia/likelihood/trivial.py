@@ -9,8 +9,6 @@ from scipy import sparse
 
 from .._entries import missing_entries
 
-__all__ = ["independent_features", "one_gaussian"]
-
 _MOST_COLUMNS = 1000  # of a full covariance, or a tenth of the rows
 
 

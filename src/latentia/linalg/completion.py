@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["completed"]
-
 _MOST, _STILL = 100, 1e-5  # turns, and the share of their spread that missing cells move in the last one
 _NOTHING = 1e-12
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["leading_direction", "unit_rows"]
-
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:
     """Rows scaled to unit length; those of zeros stay."""

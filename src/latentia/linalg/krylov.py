@@ -16,15 +16,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from .._threads import one_blas_thread
 from .orthonormal import cholesky_qr
 
-__all__ = [
-    "block_krylov_eigh",
-    "block_krylov_svd",
-    "converged_eigenspace",
-    "leading_eigenspace",
-    "outlying_eigenpairs",
-    "subspace_iteration",
-]
-
 Apply = Callable[[np.ndarray], np.ndarray]
 _DENSE, _CONVERGED = 500, 1e-6  # rows up to which all eigenpairs are computed; relative error of eigenvalues
 _LANES = 8  # numbers that a processor takes at once

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-__all__ = ["cholesky_qr", "polar_factor"]
-
 _MOST_ROUNDS = 6
 
 

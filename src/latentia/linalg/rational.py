@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Vector", "dot", "independent_columns", "inverse", "null_vectors", "primitive", "rank", "reduce_rows"]
-
 Vector = tuple[int, ...]
 
 

@@ -38,8 +38,6 @@ from ..exceptions import LatentiaError
 from .krylov import outlying_eigenpairs
 from .sparse import lowered_squares, sparse_product
 
-__all__ = ["ScaledSpace", "scaled_eigenspace", "signal_norm"]
-
 _TAUS = 1e-9, 1e30  # beyond these, words that were not seen, or all, are scaled out of the range of single precision
 
 

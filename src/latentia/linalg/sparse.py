@@ -9,8 +9,6 @@ from numba import njit
 
 from .._threads import for_chunks
 
-__all__ = ["lowered_squares", "ratio_product", "row_pieces", "sparse_product"]
-
 _ENTRIES = 1 << 18  # of a task: rows of frequent words are long
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 
-__all__ = ["Whitening", "whiten"]
-
 
 @dataclass(frozen=True)
 class Whitening:

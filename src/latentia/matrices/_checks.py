@@ -142,9 +142,7 @@ def part_checks(parts: PartErrors) -> list[Check]:
         meaning = "l1 distance to fits on halves of the pairs, which does not see what all of them miss."
         lines.append(Check("distance to halves", "|B - B_half|_1", float(parts.errors[0]), None, meaning, source))
     if parts.n_failed:
-        made, needed = (
-            float(parts.n_parts - parts.n_failed),
-            at_least(-(-3 * parts.n_parts // 4), f"of {parts.n_parts}"),
-        )
+        made = float(parts.n_parts - parts.n_failed)
+        needed = at_least(-(-3 * parts.n_parts // 4), f"of {parts.n_parts}")
         lines.append(Check("parts fitted", "halves, three quarters", made, needed, parts.reason, source, "verdict"))
     return lines

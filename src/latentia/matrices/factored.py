@@ -10,8 +10,6 @@ import numpy as np
 from .. import _fields as of
 from .._threads import for_chunks, one_blas_thread
 
-__all__ = ["Factored", "total_distance"]
-
 _TILE = (256, 1024)
 
 

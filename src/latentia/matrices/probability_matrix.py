@@ -56,8 +56,6 @@ from ._refine import PairUpdate, nonnegative_start, over_pairs
 from ._scaled_pairs import ScaledPairs
 from .factored import Factored, total_distance
 
-__all__ = ["ProbabilityMatrix"]
-
 _EXCESS = 3.0  # standard deviations of |S|^2 beyond the kept directions
 _HELD_OUT = 0.1  # share of the pairs that say whether to refine
 

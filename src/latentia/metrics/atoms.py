@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["atom_coherence", "atom_distances"]
-
 
 def atom_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Distance of every atom of ``first`` to the nearest one of ``second`` or its negative.

@@ -9,8 +9,6 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from ..exceptions import LatentiaError
 
-__all__ = ["many_to_one_accuracy"]
-
 
 def many_to_one_accuracy(predicted: Any, true: Any) -> float:
     """Share of samples whose cluster is mapped to their label, each cluster to the most frequent label in it.

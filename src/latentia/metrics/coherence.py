@@ -10,8 +10,6 @@ from scipy import sparse
 
 from .relevance import top_words
 
-__all__ = ["cv_coherence", "npmi_coherence", "umass_coherence", "unique_words"]
-
 _EPSILON = 1e-12
 
 

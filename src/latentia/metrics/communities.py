@@ -15,8 +15,6 @@ from scipy.special import entr
 
 from ..exceptions import LatentiaError
 
-__all__ = ["link_auc", "overlapping_f1", "overlapping_nmi"]
-
 _AT_ONCE = 1 << 22  # pairs of communities
 
 

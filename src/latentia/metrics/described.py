@@ -11,8 +11,6 @@ from ..exceptions import LatentiaError
 from ..words import WordVectorizer, check_texts
 from .relevance import RELEVANCE, other_topics, top_words
 
-__all__ = ["describe", "word_probabilities"]
-
 
 def describe(
     shares: Any, texts: Any, n_words: int = 10, *, vectorizer: Any = None, relevance: float = RELEVANCE

@@ -12,8 +12,6 @@ from ..exceptions import LatentiaError
 from ..likelihood.admixture import fold_in, token_probabilities
 from ..moments.counts import as_counts
 
-__all__ = ["completion_log_likelihood", "completion_perplexity", "split_tokens"]
-
 
 def split_tokens(table: Any, random_state: Any = 0) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Split every document's tokens at random into two halves, each token with probability one half.

@@ -8,15 +8,6 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-__all__ = [
-    "l1_distances",
-    "match_components",
-    "nearest_distances",
-    "nearest_other_distance",
-    "nearest_others",
-    "recovery_errors",
-]
-
 
 def l1_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """l1 distance of every row of ``first``, (m, d), to every row of ``second``, (k, d): shape (m, k).

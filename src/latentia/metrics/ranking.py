@@ -26,18 +26,6 @@ from scipy import sparse
 from .._threads import for_chunks
 from ..exceptions import LatentiaError
 
-__all__ = [
-    "document_auc",
-    "label_auc",
-    "label_f1",
-    "micro_auc",
-    "ndcg_at_k",
-    "precision_at_k",
-    "propensities",
-    "propensity_scored_precision_at_k",
-    "top_indices",
-]
-
 _ENTRIES = 1 << 20  # scores of a chunk
 _RUN = 32
 _FEW = 256  # label sets up to this size are compared with all scores directly, one label at a time

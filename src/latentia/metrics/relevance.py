@@ -21,8 +21,6 @@ from scipy.stats import rankdata
 
 from ..exceptions import LatentiaError
 
-__all__ = ["RELEVANCE", "frex", "other_topics", "relevance", "top_words"]
-
 RELEVANCE = 0.5
 """Weight of a word's probability beside its lift, by default."""
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 
-__all__ = ["amari_index"]
-
 
 def amari_index(unmixing: Any, mixing: Any) -> float:
     """Amari's index of P = |unmixing @ mixing|, shape (K, K).

@@ -61,8 +61,6 @@ from ._emissions import FLOOR, Emissions, Mixed, OneKind
 from ._methods import MixtureMethods
 from ._observed import ObservedColumns, filled, observed_columns
 
-__all__ = ["MultiViewMixture"]
-
 _OVERSAMPLE = 12
 _FEW, _RACED_ROWS = 10, 10_000  # steps of EM, and rows, by which ways to deal columns into views are compared
 _ONE_KIND = ("bernoulli", "gaussian")

@@ -49,8 +49,6 @@ from ._moments import OVERSAMPLE, Moments, Recovered, recover
 from ._rows import GaussianRows, Mixture, n_parameters, n_told
 from ._spherical_update import SphericalMixtureUpdate
 
-__all__ = ["SphericalGaussianMixture"]
-
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
 _FULL = 0.1  # nats a row by which full covariances may predict better

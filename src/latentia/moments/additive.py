@@ -30,8 +30,6 @@ from .fourth import FourthMoments, moved_pairs
 from .products import mirror_cube, mirror_gram
 from .vectors import ColumnMoments, Coordinates, VectorMoments, column_moments
 
-__all__ = ["WIDEST", "CountSums", "FramedSums", "Sums", "alike", "check_width", "evened", "excess_of_copies"]
-
 WIDEST = 64  # columns whose fourth moments, in four groups of rows, fit into 150 MB
 _MOST_ROWS = 2**31 - 1  # that counts of 32 bits hold
 _REMAINDERS = 1 << 16

@@ -39,8 +39,6 @@ from ..passes import Block, Blocks, RowGroups, accumulate
 from .count_products import CountProducts, NoisyProducts
 from .counts import as_counts, check_counts
 
-__all__ = ["Cooccurrence", "WordCounts", "WordSums"]
-
 _ONE_GROUP = RowGroups(1)
 
 

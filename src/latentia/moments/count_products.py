@@ -19,8 +19,6 @@ from ..passes import Block, RowGroups
 from .counts import Counts
 from .sparse_products import Columns, add_products, by_column, coded, products
 
-__all__ = ["CountProducts", "NoisyProducts", "NoisySums"]
-
 _HELD = 1 << 22  # numbers t_d that are held: 32 MB
 _STRIPS = 16  # of words, with a task each
 

@@ -9,9 +9,6 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["Counts", "as_counts", "check_counts", "stored"]
-
-
 _LEAST, _MOST = 1e-20, 1e20
 
 

@@ -28,15 +28,6 @@ from ..exceptions import LatentiaError
 from ..passes import Block, Blocks, accumulate
 from .vectors import all_column_moments
 
-__all__ = [
-    "FourthGram",
-    "cross_cumulant",
-    "cumulants_to_moments",
-    "k_factors",
-    "moments_to_cumulants",
-    "set_partitions",
-]
-
 MOST_ORDER = 6
 MOST_ENTRIES = 1 << 26
 _CHUNK_ENTRIES = 1 << 22

@@ -31,8 +31,6 @@ from .count_products import CountProducts
 from .counts import as_counts
 from .products import CHUNK, add_cubes, add_triples, mirror_cube, third_moment
 
-__all__ = ["DocumentMoments", "WordMoments", "WordTriples", "lda_corrected", "leading_words"]
-
 
 @dataclass(frozen=True)
 class WordMoments:

@@ -25,8 +25,6 @@ from .cumulants import k_factors
 from .products import CHUNK, add_pair_gram, mirror_gram
 from .vectors import Coordinates
 
-__all__ = ["FourthMoments", "FourthSums", "KStatistics", "moved_pairs"]
-
 
 @dataclass(frozen=True)
 class FourthSums:

@@ -17,8 +17,6 @@ from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ..passes.tables import undamaged, unmasked
 
-__all__ = ["Graph", "as_graph"]
-
 _LEAST, _MOST = 1e-15, 1e15  # weights, whose products are in range
 _EXACT = 2**53  # whole numbers above are left as floats
 _ROUNDING = 1e-9

@@ -26,8 +26,6 @@ from scipy.special import fdtri
 from .vectors import Coordinates
 from .views import CommonFrame, ViewSums
 
-__all__ = ["Left", "independent_rows", "left_across_views", "left_of_tensor", "left_within_views", "means_given_middle"]
-
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 _TWICE = 2.0  # the ratio that is compared with chance
 _LEAST = 1e-3  # weight of a component, of an equal share

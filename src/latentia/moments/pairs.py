@@ -13,8 +13,6 @@ from ..exceptions import LatentiaError
 from ..passes import Block, Blocks, accumulate
 from ..passes.formats import rows_fit
 
-__all__ = ["PairCounts", "count_pairs", "symmetric_counts"]
-
 _CHUNK = 1 << 24  # pairs that are sorted together: sums of tables take longer than their counting
 _ROUNDING = 1e-9
 _MOST_WORDS = 2**31 - 1

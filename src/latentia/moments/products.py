@@ -17,17 +17,6 @@ import numpy as np
 from .._threads import Parallel, serial
 from ..tensor.operators import symmetrised
 
-__all__ = [
-    "CHUNK",
-    "add_cubes",
-    "add_pair_gram",
-    "add_triples",
-    "mirror_cube",
-    "mirror_gram",
-    "mixed_cube",
-    "third_moment",
-]
-
 CHUNK = 2048
 _PANEL = 16
 _PAIRS = 256

@@ -19,8 +19,6 @@ from numba import njit
 from .._threads import Parallel, threads
 from .counts import Counts, as_counts
 
-__all__ = ["Columns", "add_products", "by_column", "coded", "gathered", "products", "squared_products"]
-
 _ROWS, _ENTRIES, _RANGES = 512, 1 << 15, 4
 
 

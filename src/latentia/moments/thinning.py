@@ -15,8 +15,6 @@ from scipy import sparse
 from ..exceptions import LatentiaError
 from ..passes import RowGroups
 
-__all__ = ["DealtCounts", "split_counts"]
-
 
 @dataclass(frozen=True)
 class DealtCounts:

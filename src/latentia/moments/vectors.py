@@ -22,16 +22,6 @@ from ..passes import Block, Blocks, RowGroups, accumulate
 from ..tensor import apply_to_modes
 from .products import CHUNK, add_cubes, mirror_cube
 
-__all__ = [
-    "ColumnMoments",
-    "Coordinates",
-    "VectorMoments",
-    "VectorSums",
-    "all_column_moments",
-    "column_moments",
-    "principal_coordinates",
-]
-
 
 @dataclass(frozen=True)
 class Coordinates:

@@ -40,8 +40,6 @@ from ..tensor.operators import symmetrised, tensor_norm
 from .products import CHUNK, add_triples
 from .vectors import Coordinates
 
-__all__ = ["CommonFrame", "ViewMoments", "ViewSums", "common_frame", "frame_noise"]
-
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 Views = tuple[Sequence[Any], np.ndarray]
 

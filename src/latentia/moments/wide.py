@@ -40,8 +40,6 @@ from .vectors import (
     squared_distances,
 )
 
-__all__ = ["Frame", "Outside", "WideSums"]
-
 _BUCKETS = 512  # columns, or sums of columns, whose products are kept outside of the frame
 _FIRST_HALF = (0, 1)  # groups
 _ROWS_A_DIRECTION = 4  # of the first rows, at least

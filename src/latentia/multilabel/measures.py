@@ -12,8 +12,6 @@ from scipy import sparse
 from ..metrics import document_auc, ndcg_at_k, precision_at_k, propensities, propensity_scored_precision_at_k
 from ..passes import Blocks
 
-__all__ = ["AT", "auc_measure", "ranking_measures"]
-
 AT = (1, 3, 5)
 """How many labels are looked at."""
 _MOST_SCORES, _CHUNK_SCORES = 20_000_000, 1 << 22

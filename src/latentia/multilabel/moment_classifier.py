@@ -43,8 +43,6 @@ from ._methods import LabelMethods
 from ._parts import PartMoments
 from ._topics import Recovered, Recovery, Topics, one_topic, refined_topics
 
-__all__ = ["MomentMultiLabelClassifier"]
-
 
 class MomentMultiLabelClassifier(LabelMethods, Staged):
     """Multi-label classifier by the method of moments: a low-rank model of (D + L) K parameters.

@@ -30,22 +30,6 @@ from ..moments.products import add_cubes, mirror_cube, mixed_cube
 from ..moments.sparse_products import add_products, by_column, coded, products, squared_products
 from ..passes import Block, RowGroups
 
-__all__ = [
-    "DiagonalMoments",
-    "Factors",
-    "LabelledCounts",
-    "LabelledSums",
-    "LabelsToWords",
-    "OccurrenceCubes",
-    "OccurrenceMoments",
-    "OccurrenceProducts",
-    "OccurrenceSums",
-    "TopicMoments",
-    "WordsToLabels",
-    "diagonal_moments",
-    "frequent_words",
-]
-
 _ROWS = 2048
 
 

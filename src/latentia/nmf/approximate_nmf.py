@@ -46,8 +46,6 @@ from ._points import Table, leading_triplets, table_of
 from ._selection import nonnegative_projections
 from ._span import freedom, in_span, telling_apart
 
-__all__ = ["ApproximateNMF"]
-
 _FIRST, _TOL = 20, 1e-6  # rounds of descent of every start; change of the error at which the best of them end
 _BEST = 3  # starts that are descended from to the end
 _OF_PARTS = 2  # starts for a part of the rows

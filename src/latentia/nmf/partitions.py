@@ -19,8 +19,6 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..linalg.rational import Vector, independent_columns, null_vectors, primitive
 
-__all__ = ["hyperplane_partitions"]
-
 _MOST_HYPERPLANES = 2_000_000
 _SAFE = 2**62
 

@@ -36,8 +36,6 @@ from ._misfit import largest_direction
 from ._model import FactorModel
 from ._span import freedom, telling_apart
 
-__all__ = ["PoissonNMF"]
-
 _OF_PARTS = 3  # times the tolerance, for parts of the rows
 _TELLING = 2  # features, and rows, of one component without another
 _SAMPLE, _COLUMNS = 2000, 500  # rows that are looked at, and their most frequent columns

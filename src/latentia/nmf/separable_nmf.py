@@ -35,8 +35,6 @@ from ._misfit import ROWS, followed
 from ._model import FactorModel, dense
 from ._points import Points, Table, table_of
 
-__all__ = ["SeparableNMF"]
-
 Mixing = Literal["simplex", "cone"]
 _AS_GOOD = 1.1  # times the residual variance of the cone, up to which the simplex is taken
 _EXACT = 1e-20  # share of the rows' squared length that counts as nothing

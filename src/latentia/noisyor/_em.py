@@ -44,10 +44,8 @@ _LEAK_PRIOR = 0.5, 50.5  # rows in which it acts, and all
 _LEAST, _LEAST_LEAK = 1e-12, 1e-9
 LEAST_GAIN = 0.01  # nats a parameter that further steps gain: the best value of one gains half a nat over the true one
 _PATIENCE = 5  # such gains in a row, after which steps end: the likelihood is a bound where rows have many explanations
-_FEW, _LESS_PATIENCE = (
-    60,
-    2,
-)  # causes, and the same with more of them, whose rows are many and have hardly more than one
+_FEW = 60  # causes, and the same with more of them, whose rows are many and have hardly more than one
+_LESS_PATIENCE = 2
 MOST_CROWDED = 0.3  # of the rows
 
 

@@ -26,8 +26,6 @@ from ._findings import rows_with_gaps
 from ._slabs import Counter
 from .absences import CountedAbsences, PackedRows, PackedRowsSum
 
-__all__ = ["KeptAbsences", "kept_counts"]
-
 _MOST_FINDINGS = 300  # whose triples, in four groups of rows, take 71 MB
 _ALL = 20  # findings of which all 2^n rows are counted: 8 MB
 _FEW = 3  # findings from which on a row is dealt by its hash

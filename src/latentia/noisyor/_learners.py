@@ -31,10 +31,8 @@ MOST_SOLVED = 60  # causes of which the core is solved for, with 41 K^3 numbers:
 _SPLITS = 4
 _TRIED = 3
 _LEAST_CORRECTIONS = 2
-_CLOSE, _FAR = (
-    2.0,
-    4.0,
-)  # residuals, in units of the least, of numbers that are compared, and from which no fewer are tried
+_CLOSE = 2.0  # residuals, in units of the least, of numbers that are compared, and from which no fewer are tried
+_FAR = 4.0
 _AS_GOOD = 1.02  # the same of parts that a network was not learned from
 _TINY = 1e-12
 _UNKNOWN_RATIO, _MOST_RATIO = 0.5, 0.9  # of the change of a round to that of the one before

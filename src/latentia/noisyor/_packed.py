@@ -11,8 +11,6 @@ from numba import njit
 
 from ..tensor.operators import pair_products, pieces
 
-__all__ = ["packed_pairs", "products", "symmetrise", "transform"]
-
 _TILE = 16
 
 

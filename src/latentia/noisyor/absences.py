@@ -41,18 +41,6 @@ from ._packed import packed_pairs, symmetrise
 from ._slabs import ADDED, Counter, Slabs, SplitSums
 from .bits import COLUMNS, count_pairs_among, count_pairs_of, count_pairs_of_some, packed_columns, turned
 
-__all__ = [
-    "AbsenceMoments",
-    "CountedAbsences",
-    "ExactAbsences",
-    "LogAbsences",
-    "ObservedAbsences",
-    "PackedRows",
-    "PackedRowsSum",
-    "Partition",
-    "absences_of_rows",
-]
-
 Groups = tuple[int, ...]
 _SLABS = 64  # findings that are dealt with at a time
 _PARTIAL = 1 << 22  # entries of sums of single slabs: 32 MB
@@ -254,11 +242,9 @@ class CountedAbsences:
 
     def logs(self, groups: Groups) -> LogAbsences:
         chosen = list(groups)
-        n, present, together = (
-            self.n_rows[chosen].sum(),
-            self.present[chosen].sum(axis=0),
-            self.together[chosen].sum(axis=0),
-        )
+        n = self.n_rows[chosen].sum()
+        present = self.present[chosen].sum(axis=0)
+        together = self.together[chosen].sum(axis=0)
         absent = n - present[:, None] - present[None] + together
         return LogAbsences(np.log((n - present + ADDED) / (n + ADDED)), np.log((absent + ADDED) / (n + ADDED)))
 

@@ -11,8 +11,6 @@ from scipy import sparse
 
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 
-__all__ = ["basket_table", "chosen_items", "is_baskets"]
-
 _LOOKED_AT = 100
 _LISTED = 3
 

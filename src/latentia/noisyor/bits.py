@@ -14,8 +14,6 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["count_pairs_among", "count_pairs_of", "count_pairs_of_some", "packed_columns", "turned"]
-
 _WORD = 64
 _WORDS = 480  # of a column that are worked on together: 4 KB
 _TILE = COLUMNS = 16  # columns that stay in the cache meanwhile: 60 KB

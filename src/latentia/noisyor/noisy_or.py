@@ -47,8 +47,6 @@ from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedR
 from .baskets import basket_table, chosen_items, is_baskets
 from .inference import Network
 
-__all__ = ["NoisyOr"]
-
 _SAMPLED_ROWS, _CROWDED_ROWS = 2000, 300  # on which a network is compared with independent findings
 _DEVIATIONS = 2.0  # of the gain over independent findings that do not count
 _MIN_ROWS = 100

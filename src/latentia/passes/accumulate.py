@@ -14,8 +14,6 @@ from .checkpoint import Checkpoint, PassState, kept_pass, single_pass
 from .cluster import Cluster, cluster_of
 from .folding import finished, fold_blocks, folds_of
 
-__all__ = ["accumulate"]
-
 
 def accumulate(
     blocks: Blocks,

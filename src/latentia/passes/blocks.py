@@ -23,21 +23,6 @@ from ..exceptions import LatentiaError
 from ._digests import digest
 from .tables import MappedTable, RepeatedTable, arrays_of, as_table, is_mapped, piece, taken
 
-__all__ = [
-    "Block",
-    "BlockDigests",
-    "Blocks",
-    "MappedBlocks",
-    "RowGroups",
-    "SomeRows",
-    "TableBlocks",
-    "made_by",
-    "mixed_bits",
-    "row_groups",
-    "sequence_lengths",
-    "some_places",
-]
-
 made_by: dict[str, Callable[..., Blocks]] = {}
 """Who makes blocks for a constructor of `Blocks`: `latentia.passes` says it, as chunks of collections are blocks themselves."""
 

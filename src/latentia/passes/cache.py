@@ -24,8 +24,6 @@ from .._scratch import scratch_folder, sweep
 from ..exceptions import LatentiaError
 from .tables import canonical
 
-__all__ = ["CacheWriter", "read_cache", "read_header", "remove_cache", "sweep_cache", "write_cache"]
-
 _VERSION, _PIECE, _TRIES = 2, 1 << 22, 100
 _PARTIAL, _REPLACED = ".partial", ".old"
 _HEADER = "header.json"

@@ -43,8 +43,6 @@ try:
 except ImportError:  # not on this system: nobody is kept from using a folder twice
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Checkpoint", "PassState", "checkpointing", "fit_kept", "kept_pass", "single_pass"]
-
 _SHARE = 0.03  # of the time that has passed, which writing may take
 _RATE, _FIXED = 5e8, 5e-3  # bytes a second, and seconds a file, before the first has been written
 _FIRST_LINE = b"latentia checkpoint 2\n"

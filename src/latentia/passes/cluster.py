@@ -30,8 +30,6 @@ from ..exceptions import LatentiaError, MissingExtraError
 from .blocks import Blocks
 from .folding import fold_blocks
 
-__all__ = ["Cluster", "client_in_use", "cluster_at_work", "cluster_of", "import_extra", "on_cluster", "on_worker"]
-
 _LOOKED_S, _WAITED_S = 5.0, 60.0  # how often workers are looked for, and how long a pass waits for one
 _GO_ON = (
     "Start workers with `dask worker ADDRESS`, and fit again; with a checkpoint the passes that were finished are kept."

@@ -15,8 +15,6 @@ from .blocks import BlockDigests, Blocks, RowGroups, SomeRows, TableBlocks, sequ
 from .cluster import client_in_use, cluster_at_work, import_extra, on_worker
 from .tables import as_table, taken
 
-__all__ = ["ChunkBlocks", "from_collections", "in_blocks", "is_collection"]
-
 _ALIGNED = frozenset({"Y", "V", "y"})  # tables that a fit takes beside the first one, with the same rows
 
 

@@ -15,8 +15,6 @@ from scipy import sparse
 
 from .blocks import Blocks, RowGroups, mixed_bits
 
-__all__ = ["deal", "deal_by_content", "deal_sequences", "deal_sequences_by_content", "sample_rows"]
-
 _STRETCHES = 200
 _SAMPLE = 2000  # rows in which copies are looked for
 _SAMPLE_ENTRIES = 20_000_000

@@ -15,8 +15,6 @@ from .._threads import Parallel, one_blas_thread, threads
 from .blocks import Block, Blocks
 from .checkpoint import Checkpoint, PassState
 
-__all__ = ["InPlaceStatistic", "Statistic", "finished", "fold_blocks", "folds_of"]
-
 
 @runtime_checkable
 class Statistic(Protocol):

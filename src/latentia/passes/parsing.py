@@ -12,20 +12,6 @@ import math
 import numpy as np
 from numba import njit
 
-__all__ = [
-    "NEWLINE",
-    "SPACE",
-    "count_lines",
-    "numbers",
-    "pairs",
-    "read_decimal",
-    "read_whole",
-    "scatter",
-    "skip_blanks",
-    "svmlight",
-    "triples",
-]
-
 NEWLINE, SPACE, _TAB, _RETURN, _HASH = 10, 32, 9, 13, 35
 _PLUS, _COMMA, _MINUS, _POINT, _COLON = 43, 44, 45, 46, 58
 _LOWEST, _HIGHEST = -360, 310  # powers of ten: beyond them 30 digits are 0, or infinite

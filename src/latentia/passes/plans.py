@@ -12,8 +12,6 @@ from typing import Any, TypeAlias
 from .accumulate import accumulate
 from .blocks import Blocks
 
-__all__ = ["Plan", "follow"]
-
 Plan: TypeAlias = Generator[list[Any], list[Any], Any]
 """Yields lists of statistics, is sent the list of their sums, returns a result."""
 

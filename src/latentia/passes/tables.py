@@ -11,19 +11,6 @@ from scipy import sparse
 from .._frames import table_of
 from ..exceptions import LatentiaError
 
-__all__ = [
-    "MappedTable",
-    "RepeatedTable",
-    "arrays_of",
-    "as_table",
-    "canonical",
-    "is_mapped",
-    "piece",
-    "taken",
-    "undamaged",
-    "unmasked",
-]
-
 
 def as_table(part: Any, number: int | str, names: bool = False) -> Any:
     """An ndarray or csr_array with two dimensions; columns of a data frame must be numeric.

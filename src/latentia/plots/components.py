@@ -16,8 +16,6 @@ from ..report.parts import largest
 from ._axes import INK, attribute, column_names, entry, heat, names_of_all, new_axes
 from .figures import plot_figure
 
-__all__ = ["plot_coefficients", "plot_components", "plot_connectivity", "plot_network", "plot_transitions"]
-
 _COLUMNS, _COEFFICIENTS, _FINDINGS, _THRESHOLD = 40, 40, 40, 0.05
 _VECTORS = dict.fromkeys(("MixtureMethods", "ContrastiveGaussianMixture", "SpectralHMM"), "means_") | {
     "TensorICA": "mixing_", "MomentMultiLabelClassifier": "word_probabilities_", "Estimator": "components_",

@@ -14,8 +14,6 @@ from ..report.parts import largest
 from ._axes import GRADES, INK, PALE, attribute, colour, entry, finished, legend, new_axes, rule
 from .figures import plot_figure
 
-__all__ = ["plot_comparison", "plot_evidence", "plot_refinement", "plot_spectrum"]
-
 _LABELLED = 25  # components that have room for their numbers: those of the largest errors
 _CARE = 2.0  # limits up to which a component can be used with care
 _SIZES = {

@@ -133,10 +133,9 @@ _MARKS = {"line": _line, "band": _band, "rule": _rule, "bars": _bars, "spans": _
 
 
 def _heat(figure: Mapping[str, Any], ax: Any) -> Any:
-    titles = dict(zip(("row_title", "column_title"), figure["titles"], strict=True))
-    return heat(
-        ax, _numbers(figure["values"]), figure["rows"], figure["columns"], digits=figure["digits"] or 2, **titles
-    )
+    look = dict(zip(("row_title", "column_title"), figure["titles"], strict=True))
+    look["digits"] = 2 if figure["digits"] is None else figure["digits"]
+    return heat(ax, _numbers(figure["values"]), figure["rows"], figure["columns"], **look)
 
 
 def _links(figure: Mapping[str, Any], ax: Any) -> Any:

@@ -16,8 +16,6 @@ from ..report.figures import places_on_a_plane, points
 from ._axes import attribute, colour, column_names, entry, finished, legend, names_of_all, new_axes, spread
 from .figures import plot_figure
 
-__all__ = ["plot_clusters", "plot_memberships", "plot_states"]
-
 _MEMBERS, _ROWS = 500, 2000
 _KINDS = 12  # of symbols that are drawn as names
 

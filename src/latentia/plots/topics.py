@@ -9,13 +9,12 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..metrics.relevance import RELEVANCE, other_topics, top_words
-from ..report.figures import shortened
+from ..report.figures import bands, intervals, shortened
 from ._axes import (
     GRADES,
     INK,
     PALE,
     attribute,
-    colour,
     column_names,
     entry,
     finished,
@@ -24,8 +23,7 @@ from ._axes import (
     names_of_all,
     several_axes,
 )  # fmt: skip
-
-__all__ = ["plot_prevalence", "plot_topics"]
+from .figures import plot_figure
 
 _MOST = 12  # panels that are drawn by default
 _TOPICS = {"TopicTables": "components_", "MomentMultiLabelClassifier": "word_probabilities_"}
@@ -130,7 +128,7 @@ def _legend(figure: Any, grades: set[str]) -> None:
 def plot_prevalence(
     prevalence: Any, *, topics: Sequence[int] | None = None, names: Sequence[str] | None = None, ax: Any = None
 ) -> Any:
-    """Draw the shares of topics by group, as points with their intervals, or over time, as curves in a band.
+    """Draw the shares of topics by group, as bars with their intervals, or over time, as curves in a band.
 
     Parameters
     ----------
@@ -147,30 +145,11 @@ def plot_prevalence(
     -------
     matplotlib.axes.Axes, or an ndarray of them if several topics are drawn
     """
-    labels, by_time, share = (
-        names_of_all(names, prevalence.topics, "topics"),
-        prevalence.places is not None,
-        prevalence.share,
-    )
+    labels, by_time = names_of_all(names, prevalence.topics, "topics"), prevalence.places is not None
     chosen = sorted(prevalence.most_moving(_MOST)) if topics is None else [int(topic) for topic in topics]
     if not chosen or min(chosen) < 0 or max(chosen) >= len(labels):
         raise LatentiaError(f"topics={topics!r}: give numbers from 0 to {len(labels) - 1}.")
-    height = 2.2 if by_time else max(1.6, 0.28 * len(prevalence.labels) + 0.9)
-    size = (3.4, height) if len(chosen) > 1 else (5.0, max(height, 2.8))
-    axes = several_axes(ax, len(chosen), 3, *size, sharex=True, sharey=True)
-    most = 105 * float(share.high[:, chosen].max())
-    for one, topic in zip(axes, chosen, strict=True):
-        value, low, high = (100 * part[:, topic] for part in (share.value, share.low, share.high))
-        if by_time:
-            one.fill_between(prevalence.places, low, high, color=colour(topic), alpha=0.22, linewidth=0)
-            one.plot(prevalence.places, value, color=colour(topic), linewidth=1.8, marker="o", markersize=3)
-            one.set_ylim(0, most)
-        else:
-            places = np.arange(len(value))
-            one.plot(value, places, "o", color=colour(topic), markersize=5)
-            one.hlines(places, low, high, color=colour(topic), linewidth=3, alpha=0.45)
-            name_rows(one, prevalence.labels)
-            one.set_xlim(0, most)
-        finished(one, title=shortened(labels[topic], 34), grid="y" if by_time else "x")
-        (one.yaxis if by_time else one.xaxis).set_major_formatter("{x:g}%")
-    return axes[0] if len(axes) == 1 else axes
+    share, x = prevalence.share, prevalence.places if by_time else prevalence.labels
+    parts = [[part[:, topic] for part in (share.value, share.low, share.high)] for topic in chosen]
+    panels = [(shortened(labels[topic], 34), x, *own) for topic, own in zip(chosen, parts, strict=True)]
+    return plot_figure((bands if by_time else intervals)(panels, percent=True, level=prevalence.level), ax=ax)  # type: ignore[operator]

@@ -1,49 +1,25 @@
 """Reports: one HTML file that needs no network and no other file."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ._any import write_any_report
-    from .communities import write_communities_report
-    from .contrast import write_contrast_report
-    from .dictionary import write_dictionary_report
-    from .hmm import write_hmm_report
-    from .ica import write_ica_report
-    from .labels import write_labels_report
-    from .matrix import write_matrix_report
-    from .mixture import write_mixture_report
-    from .model import write_report
-    from .network import write_network_report
-    from .nmf import write_nmf_report
-    from .noisy_or import write_noisy_or_report
-    from .topics import write_topics_report
+from ..families import FAMILIES
 
-__all__ = [
-    "write_any_report",
-    "write_communities_report",
-    "write_contrast_report",
-    "write_dictionary_report",
-    "write_hmm_report",
-    "write_ica_report",
-    "write_labels_report",
-    "write_matrix_report",
-    "write_mixture_report",
-    "write_network_report",
-    "write_nmf_report",
-    "write_noisy_or_report",
-    "write_report",
-    "write_topics_report",
-]
+_MODULES = {"write_report": "model", "write_any_report": "_any"} | {
+    f"write_{family.page}_report": family.page for family in FAMILIES
+}
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
     """A function when it is first asked for: each page has modules of its own, and a command writes one."""
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    kind = name.removeprefix("write_").removesuffix("report").rstrip("_")
-    module = {"": "model", "any": "_any"}.get(kind, kind)
-    return getattr(import_module(f".{module}", __name__), name)
+    module = import_module(f".{_MODULES[name]}", __name__)
+    if name == "write_report":
+        return module.write_report
+    summarize = getattr(module, name.replace("write", "summarize").removesuffix("_report"))
+    return globals().setdefault(name, import_module(".page", __name__).written(summarize))
 
 
 def __dir__() -> list[str]:

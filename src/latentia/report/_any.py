@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,20 +20,18 @@ from ..contrastive import (
 from ..evidence import Evidence
 from ..nmf import ApproximateNMF, PoissonNMF
 from ..summaries import Answer, Column, Figure, Summary, Table, graded
-from .figures import heat_map, named_bars, shortened
-from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error, short_number
+from .figures import heat_map, named_bars
+from .page import page
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
 _TELLING, _MOST_LINES, _MAP_ROWS, _MAP_COLUMNS, _BARS = 6, 300, 40, 60, 15
 
 
+@page()
 def summarize_any(
     model: Any,
     *,
     columns: Sequence[str] | None = None,
-    title: str = "",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
     note: str = "This page shows what the model itself knows, and no rows.",
 ) -> Summary:
     """Say what is known of a fitted model without its data.
@@ -46,10 +44,6 @@ def summarize_any(
         A fitted model.
     columns : sequence of str, optional
         Names of the columns of the data.
-    title, source : str
-        Heading of the page, by default the name of the class, and where the data came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of components, the first value the number.
     note : str
         What the page lacks.
 
@@ -66,24 +60,15 @@ def summarize_any(
     kind = type(model).__name__
     views = f" in {count(model.n_views_, 'view')}" if isinstance(model, RichComponents) else ""
     return Summary(
-        title or kind,
-        f"{kind}: {count(size, one)}{views} of {count(len(names), 'column')}.",
-        evidence.nouns,
-        evidence,
-        (
+        says=f"{kind}: {count(size, one)}{views} of {count(len(names), 'column')}.",
+        parts=(
             *((_table(model, values, labels, names, size, evidence),) if size else ()),
             _parameters(model),
         ),
-        _answer(model, values, labels, names, evidence),
-        size=size,
-        source=source,
-        error=mean_error(evidence, f"Expected error of a {one}: {{}} on average."),
-        comparison=comparison,
+        answer=_answer(model, values, labels, names, evidence),
+        error=f"Expected error of a {evidence.nouns[0]}: {{}} on average.",
         missing=note,
     )
-
-
-write_any_report = written(summarize_any)
 
 
 # --- what the components are ----------------------------------------------------------------------------------------
@@ -189,10 +174,7 @@ def _map(values: np.ndarray | None, labels: list[str], names: list[str], evidenc
     one, many, _ = evidence.nouns
     chosen = np.sort(largest((values**2).sum(axis=0), _MAP_COLUMNS))
     rows = labels or [f"{one} {k}" for k in range(len(values))]
-    hover = [
-        [f"{row}, {shortened(names[d])}\n{own[d]:.4g}" for d in chosen] for row, own in zip(rows, values, strict=True)
-    ]
-    signed = bool((values < 0).any())
+    hover, signed = "{row}, {column}\n{value:.4g}", bool((values < 0).any())
     return (
         Figure(
             "map",

@@ -76,10 +76,8 @@ def _figure(number: int, name: str, one: Prevalence, titles: Sequence[str]) -> F
     by_time, topics, n = one.places is not None, one.most_moving(_PANELS), len(one.labels)
     shown = np.arange(n) if by_time else np.sort(np.argsort(-one.n_documents, kind="stable")[:_MOST_BARS])
     x: Any = np.asarray(one.places) if by_time else [one.labels[g] for g in shown]
-    bounds, held = (
-        (one.share.value, one.share.low, one.share.high),
-        f"holds the true share with a chance of {one.level:.0%}.",
-    )
+    bounds = (one.share.value, one.share.low, one.share.high)
+    held = f"holds the true share with a chance of {one.level:.0%}."
     panels = [(shortened(f"{k}: {titles[k]}", _LETTERS), x, *(part[shown, k] for part in bounds)) for k in topics]
     largest = f" ({_MOST_BARS} largest of {n} groups)" if len(shown) < n else ""
     where = "a period; the band" if by_time else f"a group{largest}; the line through the end of a bar"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,10 @@ from ..exceptions import LatentiaError
 from ..moments import Graph
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from ._graph import Pie, draw_graph
-from ._missing import without_data
 from .figures import PALETTE as BASIC
-from .figures import named_bars
-from .page import written
+from .figures import heat_map, named_bars, spectrum
+from .page import page
 from .parts import count, directions, evidence_of, grades_say, largest, listing
-
-__all__ = ["PALETTE", "communities_of", "cut", "memberships_of", "suggested", "summarize_communities"]
 
 PALETTE = (
     *BASIC[:7], "#7b3fa0", "#d1b800", "#b2182b", "#1fb5ad", "#7fb800", "#e0399a", "#a65628", "#a58be8", "#17835a",
@@ -28,18 +25,16 @@ PALETTE = (
 """Twenty colours that can be told apart, the first ones safe for the colour-blind; numbers always stand beside them."""
 
 _MEMBERS, _PRINTED, _DRAWN, _DRAWN_OF_MORE, _STRIPS, _FEWEST_OF_EACH = 12, 8, 500, 300, 500, 4
-_LISTED, _NUMBERED, _TABLE = 2000, 25, 60
+_LISTED, _TABLE = 2000, 60
 _LONGEST, _LONG, _SHORT, _LABEL = 40, 80, 24, 22  # characters of names
 
 
+@page("Communities", "the drawing of the graph (numbers of edges are what the model expects)", "A")
 def summarize_communities(
     model: Any,
     graph: Any = None,
     *,
     threshold: float = 0.1,
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-    title: str = "Communities",
-    source: str = "",
 ) -> Summary:
     """Say what communities a graph has, and how far they can be trusted.
 
@@ -51,34 +46,27 @@ def summarize_communities(
         The graph that it was fitted on. Without it there is no drawing, and numbers of edges are those that the model expects.
     threshold : float
         Share from which a community is listed for a node.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of communities, the first value the number.
-    title, source : str
-        Heading of the page, and where the graph came from.
 
     Returns
     -------
     Summary
 
     """
-    lacks = "the drawing of the graph (numbers of edges are what the model expects)"
-    missing = without_data(lacks, "A") if graph is None else ""
     graph = _Expected(model) if graph is None else graph_of(graph, model.directed_)
     if graph.n_nodes != model.n_features_in_:
         raise LatentiaError(
             f"The graph has {graph.n_nodes} nodes, and the fit {model.n_features_in_}: the same ones are needed."
         )
-    evidence, sizes = evidence_of(model), np.nan_to_num(model.memberships_).sum(axis=0)
+    sizes = np.nan_to_num(model.memberships_).sum(axis=0)
     return Summary(
-        title, _says(model, graph), ("community", "communities", "nodes"), evidence,
-        (table := communities_of(model, graph, threshold), _section(model, graph, threshold)),
-        Answer("Which groups do the nodes form?", *_words_and_picture(model, graph, table)),
-        size=len(sizes), source=source, error=_error(evidence, sizes), reading=_reading(model), comparison=comparison,
-        missing=missing, styles=("tables.css", "communities.css"), scripts=("communities.js",), colours=PALETTE,
+        says=_says(model, graph), parts=(
+            table := communities_of(model, graph, threshold), _mixed(model, threshold), *_spectrum(model),
+            _connectivity(model, graph.weighted), _section(model, graph, threshold),
+        ),
+        answer=Answer("Which groups do the nodes form?", *_words_and_picture(model, graph, table)),
+        error=_error(evidence_of(model), sizes), reading=_reading(model),
+        styles=("tables.css", "communities.css"), scripts=("communities.js",), colours=PALETTE,
     )  # fmt: skip
-
-
-write_communities_report = written(summarize_communities)
 
 
 class _Expected:
@@ -203,10 +191,8 @@ def _tables(model: Any, graph: Graph | _Expected, threshold: float) -> tuple[Tab
 def _section(model: Any, graph: Graph | _Expected, threshold: float) -> Section:
     """Pictures that are drawn here, and what the script of the page lists and sorts."""
     values = {
-        "asked": len(model.weights_), "threshold": threshold, "one_each": not model.dirichlet_.any(), "n_nodes": graph.n_nodes,
-        "corrected": model.degree_corrected_, "directed": model.directed_, "weighted": graph.weighted,
-        "strips": _strips(model), "mixed": _mixed(model, threshold),
-        "edges": _edges(model), "spectrum": _spectrum(model), "listed": min(_LISTED, graph.n_nodes),
+        "asked": len(model.weights_), "threshold": threshold, "n_nodes": graph.n_nodes, "weighted": graph.weighted,
+        "strips": _strips(model), "listed": min(_LISTED, graph.n_nodes),
     }  # fmt: skip
     data = {"colours": PALETTE, "nodes": _nodes(model, graph, threshold)}
     return Section("communities.html", values, _tables(model, graph, threshold), data=data)
@@ -259,40 +245,71 @@ def _strips(model: Any) -> dict[str, Any]:
     return {"width": len(chosen), "paths": paths, "steps": steps, "all": len(chosen) == len(order)}
 
 
-def _mixed(model: Any, threshold: float) -> dict[str, Any]:
+def _mixed(model: Any, threshold: float) -> Table:
     """How many nodes have a largest share in each tenth, those of the largest first; and in how many communities they are."""
     shares = model.memberships_[model.labels_ >= 0]
     top, several = shares.max(axis=1), (shares >= threshold).sum(axis=1) > 1
     counts = np.bincount(np.minimum((10 * top + 1e-9).astype(int), 9), minlength=10)
-    first = int(np.flatnonzero(counts)[0]) if counts.any() else 0
-    rows = [(f"{10 * i} to {10 * i + 10}%", int(counts[i])) for i in range(9, first - 1, -1)]
-    return {"rows": rows, "most": counts.max(), "nodes": len(top), "mean": top.mean(), "several": several.sum()}
+    tenths = range(9, int(np.flatnonzero(counts)[0]) - 1 if counts.any() else -1, -1)
+    alone = "In this model every node is in one community, and its shares are how sure that is. "
+    return Table(
+        "mixed",
+        (
+            Column("largest share", [f"{10 * i} to {10 * i + 10}%" for i in tenths], kind="name"),
+            Column("nodes", counts[list(tenths)], short=",", kind="bar"),
+        ),
+        "How mixed the nodes are",
+        f"{'' if model.dirichlet_.any() else alone}The largest share of a node is {top.mean():.0%} on average. "
+        f"{several.sum():,} of {len(top):,} nodes have {threshold:.0%} or more of several communities.",
+    )
 
 
 # --- edges ----------------------------------------------------------------------------------------------------------
 
 
-def _edges(model: Any) -> dict[str, Any]:
-    """The connectivity and how it is written, and what share of the edges is inside communities."""
-    table, joint = model.connectivity_[:_TABLE, :_TABLE], _expected_edges(model)
-    top = float(table.max()) or 1.0
-    digits = min(1 - int(np.floor(np.log10(top))), 300)
+def _connectivity(model: Any, weighted: bool) -> Figure:
+    """How strongly communities are linked, in edges of so many pairs of nodes."""
+    table, joint, asked = model.connectivity_[:_TABLE, :_TABLE], _expected_edges(model), len(model.weights_)
+    digits = min(1 - int(np.floor(np.log10(float(table.max()) or 1.0))), 300)
     unit = 10.0 ** (max(digits, 2) if digits > 0 else 0)
-    form, total = "{:.1f}" if unit * top < 1000 else "{:,.0f}", max(float(joint.sum()), 1e-300)
-    return {
-        "rows": table.tolist(), "top": top, "unit": int(unit), "form": form, "numbered": len(table) <= _NUMBERED,
-        "inside": np.trace(joint) / total, "chance": joint.sum(axis=0) / total @ (joint.sum(axis=1) / total),
-    }  # fmt: skip
+    total, names = max(float(joint.sum()), 1e-300), [str(k) for k in range(len(table))]
+    chance = joint.sum(axis=0) / total @ (joint.sum(axis=1) / total)
+    what = f"{'Weight of edges' if weighted else 'Edges'} per {unit:,.0f} pairs of nodes"
+    what = "Mean weight between two nodes" if unit == 1 else what
+    inside = (
+        f"{np.trace(joint) / total:.0%} of the edges are inside communities, and chance would put {chance:.0%} there. "
+        "Communities of friends have strong colours on the diagonal; strong cells beside it are groups that are linked to each "
+        "other."
+    )
+    cut = f" The largest {len(table)} communities." if len(table) < asked else ""
+    form = 1 if unit * float(table.max()) < 1000 else 0
+    return Figure(
+        "connectivity", heat_map(unit * table, names, names, hover="{row} and {column}: {value:.3g}", digits=form),
+        "Edges between communities", "Heat map of the edges between communities; connectivity.csv holds all numbers",
+        f"{what}{' of mean activity' if model.degree_corrected_ else ''}, one of the row's community and one of the column's"
+        f"{'; edges lead from the row to the column' if model.directed_ else ''}. {inside if asked > 1 else ''}{cut}",
+        shape="square",
+    )  # fmt: skip
 
 
-def _spectrum(model: Any) -> dict[str, Any] | None:
-    """The directions, of which a picture shows the moduli, and the edge of the noise."""
+def _spectrum(model: Any) -> tuple[Figure, ...]:
+    """The directions, and the edge of the noise."""
     values, edge = np.asarray(model.spectrum_, dtype=float), float(model.noise_level_)
     if not len(values):
-        return None
-    top, used = 1.05 * max(float(np.abs(values).max()), edge, 1e-300), min(len(model.weights_) - 1, len(values))
-    above, negative = int((np.abs(values) > edge).sum()), (values < 0).any()
-    return {"bars": values.tolist(), "top": top, "edge": edge, "used": used, "above": above, "negative": negative}
+        return ()
+    asked, used = len(model.weights_), min(len(model.weights_) - 1, len(values))
+    above, negative = int((np.abs(values) > edge).sum()), bool((values < 0).any())
+    groups = (
+        " Negative ones are groups whose members are linked to others rather than to each other." if negative else ""
+    )
+    drawn = spectrum(values, used, [edge, -edge] if negative else [edge], "eigenvalue")
+    label = "Bars of the eigenvalues, and the edge of the noise; spectrum.csv holds the numbers"
+    caption = (
+        f"The links of nodes are decomposed into directions, the strongest first. {above} of the first {len(values)} "
+        f"{'lies' if above == 1 else 'lie'} above the dashed line, up to which chance alone would reach. {asked} communities "
+        f"take {used} of them (blue).{groups}"
+    )
+    return (Figure("spectrum", drawn, "What stands out of the noise", label, caption),)
 
 
 # --- nodes ----------------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from ..evidence import Evidence
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from .contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
 from .figures import bars, beside, heat_map, shortened
-from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error, short_number
+from .page import page
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
 NOUNS = {
     "pca": "direction", "regression": "coefficient", "logistic": "coefficient", "mixture": "component", "ising": "coupling",
@@ -86,6 +86,7 @@ class _Seen:
         return means if self.scaling is None else means * self.scaling[1] + self.scaling[0]
 
 
+@page("What one table has and the other lacks")
 def summarize_contrast(
     model: Any,
     U: Any,
@@ -99,9 +100,6 @@ def summarize_contrast(
     row_labels: Sequence[Column] = (),
     files: tuple[str, str] = ("", ""),
     target: str = "the target",
-    title: str = "What one table has and the other lacks",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
 ) -> Summary:
     """Say what a model found of one view, beside what simpler methods say.
 
@@ -125,10 +123,6 @@ def summarize_contrast(
         Where U and V came from.
     target : str
         Name of the target.
-    title, source : str
-        Heading of the page, and where the rows came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of components, the first value the number.
 
     Returns
     -------
@@ -150,11 +144,10 @@ def summarize_contrast(
     what = {"files": files, "widths": (len(names), len(names_v)), "shared": shared, "known": known}
     bad = evidence.measured and evidence.grade == "not supported"
     return Summary(
-        title,
-        f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
-        (noun, f"{noun}s", "rows"),
-        _by_name(evidence, seen),
-        (
+        says=f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
+        nouns=(noun, f"{noun}s", "rows"),
+        evidence=_by_name(evidence, seen),
+        parts=(
             table,
             Section("contrast.html", what),
             _distances(seen, found),
@@ -164,17 +157,11 @@ def summarize_contrast(
             *rows,
         ),
         answer=Answer(_QUESTIONS[noun].format(seen=seen, target=target), _words(seen, 1 - shared), picture),
-        size=size,
-        source=source,
-        error=mean_error(evidence, _ERRORS[noun].replace("UNIT", seen.unit)),
-        comparison=comparison,
+        error=_ERRORS[noun].replace("UNIT", seen.unit),
         reading=_READING[:-1] if known else _READING,
         note=_SIMPLER if bad else "",
         styles=("tables.css", "contrast.css"),
     )
-
-
-write_contrast_report = written(summarize_contrast)
 
 
 def _by_name(evidence: Evidence, seen: _Seen) -> Evidence:
@@ -459,8 +446,7 @@ def _covariance(seen: _Seen, cut: str) -> Figure:
     own, names = seen.ours, seen.names
     chosen = np.sort(largest(np.abs(np.diag(own)), _MOST_MAP))
     texts = [names[d] for d in chosen]
-    hover = [[f"{shortened(a)} and {shortened(b)}\n{own[i, j]:+.3g}" for j, b in zip(chosen, texts, strict=True)]
-             for i, a in zip(chosen, texts, strict=True)]  # fmt: skip
+    hover = "{row} and {column}\n{value:+.3g}"
     data = heat_map(own[np.ix_(chosen, chosen)], texts, texts, hover=hover, signed=True)
     caption = f"Covariances once the shared part is removed, in standard deviations of the columns: {_COLOURS}{cut}"
     label = "Heat map of covariances; covariances.csv holds the numbers"
@@ -503,30 +489,24 @@ def _stacked(answers: Mapping[str, np.ndarray], names: list[str], noun: str) -> 
     ours = next(iter(answers.values()))
     chosen = np.sort(largest((ours**2).sum(axis=0), _MOST_MAP))
     shown = [(k, name, found[k]) for k in range(min(len(ours), _MOST_DIRECTIONS)) for name, found in answers.items()]
-    rows, values = (
-        [f"{k} {name.partition(':')[0]}" for k, name, _ in shown],
-        np.array([own[chosen] for _, _, own in shown]),
-    )
-    hover = [[f"{noun} {k}, {name}\n{shortened(names[d])}: {own[d]:+.3g}" for d in chosen] for k, name, own in shown]
+    rows = [f"{k} {name.partition(':')[0]}" for k, name, _ in shown]
+    values = np.array([own[chosen] for _, _, own in shown])
+
+    def hover(i: int, j: int) -> str:
+        k, name, own = shown[i]
+        return f"{noun} {k}, {name}\n{shortened(names[chosen[j]])}: {own[chosen[j]]:+.3g}"
+
     return heat_map(values, rows, [names[d] for d in chosen], hover=hover, signed=True)
 
 
 def _linear_map(seen: _Seen) -> Figure:
     """A, columns in units of their standard deviations."""
-    scaled, of_v, of_u = (
-        seen.model.linear_map_ * spread_of(seen.U) / spread_of(seen.V)[:, None],
-        seen.names_v,
-        seen.names,
-    )
+    scaled = seen.model.linear_map_ * spread_of(seen.U) / spread_of(seen.V)[:, None]
     rows, columns = (np.sort(largest((scaled**2).sum(axis=axis), _MOST_MAP)) for axis in (1, 0))
-    hover = [
-        [
-            f"{shortened(of_v[a])} of V, from {shortened(of_u[b])} of U\n{scaled[a, b]:+.3g} standard deviations for one"
-            for b in columns
-        ]
-        for a in rows
-    ]
-    values, below, across = scaled[np.ix_(rows, columns)], [of_v[a] for a in rows], [of_u[b] for b in columns]
+    hover = "{row} of V, from {column} of U\n{value:+.3g} standard deviations for one"
+    values = scaled[np.ix_(rows, columns)]
+    below = [seen.names_v[a] for a in rows]
+    across = [seen.names[b] for b in columns]
     cut = f" The {_MOST_MAP} columns with the largest." if max(scaled.shape) > _MOST_MAP else ""
     return Figure(
         "map",

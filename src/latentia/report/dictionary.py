@@ -8,27 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..dictionary.codes import needed, row_errors, sparse_codes
+from ..dictionary.codes import needed, sparse_codes
+from ..dictionary.codes import row_errors as row_errors
 from ..dictionary.patches import as_grey, psnr
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
-from ._missing import without_data
 from .figures import bars, heat_map, lines, picture
 from .mixture import scaling_of
-from .page import written
-from .parts import (
-    column_names,
-    component_marks,
-    count,
-    evidence_of,
-    grades_say,
-    largest,
-    listing,
-    mean_error,
-    short_number,
-)
-
-__all__ = ["Restored", "codes_of", "row_errors", "summarize_dictionary", "write_dictionary_report"]
+from .page import page
+from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
 _TILES, _CURVES, _PANELS, _LISTED = 60, 12, 24, 300  # atoms as pictures, as curves, with bars, and in the table
 _STRONGEST, _PRINTED, _BARS = 6, 5, 8
@@ -46,6 +34,7 @@ class Restored(NamedTuple):
     restored: np.ndarray
 
 
+@page("Atoms", "rows and how well they are described")
 def summarize_dictionary(
     model: Any,
     X: Any = None,
@@ -56,9 +45,6 @@ def summarize_dictionary(
     pictures: Sequence[Restored] = (),
     scaling: Mapping[str, np.ndarray] | None = None,
     row_labels: Sequence[Column] = (),
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-    title: str = "Atoms",
-    source: str = "",
 ) -> Summary:
     """Say what atoms were found, and how far they can be trusted.
 
@@ -80,17 +66,13 @@ def summarize_dictionary(
         What brought the columns to standard deviation 1, if anything did.
     row_labels : sequence of Column
         What tells the rows apart.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of atoms, the first value the number.
-    title, source : str
-        Heading of the page, and where the rows came from.
 
     Returns
     -------
     Summary
 
     """
-    evidence, (m, n) = evidence_of(model), model.components_.shape
+    n = model.components_.shape[1]
     names = column_names(columns, n, X=X, what="atoms")
     if patch is not None and (size := int(np.prod(patch))) != n:
         raise LatentiaError(f"patches of the shape {tuple(patch)} have {size} values, and the atoms {n}.")
@@ -107,28 +89,23 @@ def summarize_dictionary(
         parts[:0], said = _described(model, X, codes, one, many)
     shown = [_shown(one) for one in pictures]
     return Summary(
-        title, _says(model, None if X is None else X.shape[0], n, patch), ("atom", "atoms", many), evidence,
-        (*_drawn(model, names if columns is not None and patch is None else [], shown), *parts),
-        Answer(f"Of which patterns is every {one} a sum?",
+        says=_says(model, None if X is None else X.shape[0], n, patch), nouns=("atom", "atoms", many),
+        parts=(*_drawn(model, names if columns is not None and patch is None else [], shown), *parts),
+        answer=Answer(f"Of which patterns is every {one} a sum?",
                _words(model, names if columns is not None and patch is None else [], one, many),
                _atoms(model, names, patch, many)),
-        size=m, source=source, comparison=comparison, styles=("tables.css", "dictionary.css"),
-        error=mean_error(
-            evidence,
-            "Expected error of an atom: {} on average, as a distance of atoms of length 1; 0 is perfect, and 1.41 has nothing "
-            "in common with the true one.",
-        ),
+        styles=("tables.css", "dictionary.css"),
+        error="Expected error of an atom: {} on average, as a distance of atoms of length 1; 0 is perfect, and 1.41 has "
+        "nothing in common with the true one.",
         reading=(
             ("Code", f"The atoms that a {one} uses, up to {model.sparsity_}, with their weights: those that come nearest to it "
              "are taken one after the other, and the weights of all fitted anew each time."),
             ("What to do next", f"-k 100:400:100 compares several numbers of atoms. {_NEXT[one]}"),
         ),
-        missing=without_data("rows and how well they are described") if X is None else "",
         lines=(*said, *(f"{one['name']}: rebuilt with a PSNR of {one['psnr']:.1f} dB." for one in shown)),
     )  # fmt: skip
 
 
-write_dictionary_report = written(summarize_dictionary)
 _NEXT = {
     "row": "'latentia apply' gives the codes of other rows and, with --denoise, the rows as the atoms say them.",
     "patch": "'latentia apply' rebuilds another picture from these atoms; noise that they cannot say is left out.",
@@ -247,24 +224,28 @@ def _words(model: Any, names: list[str], one: str, many: str) -> str:
     return f"{patterns}: {most}." if most else f"{patterns}."
 
 
+_GREY = "Grey is zero; an atom and its negative are the same atom."
+
+
 def _atoms(model: Any, names: list[str], patch: Sequence[int] | None, many: str) -> Figure | Section:
     """The most used atoms: as pictures, as curves over the columns, or of few columns as rows of a heat map."""
     (m, n), components = model.components_.shape, model.components_
     if patch is not None:
         marks = component_marks(evidence_of(model), m)
-        atoms = [
-            {"number": i, "used": _used(model.usage_[i]), "error": error, "grade": mark,
-             "picture": picture(as_grey(atom).reshape(tuple(patch)))}
-            for i, (atom, (error, mark)) in enumerate(zip(components[:_TILES], marks, strict=False))
+        tiles = [
+            {"number": i, "used": _used(used), "error": error, "grade": mark, "alt": f"atom {i}",
+             "title": f"atom {i}: used in {_used(used)} of the {many}", "picture": picture(as_grey(atom).reshape(tuple(patch)))}
+            for i, (atom, used, (error, mark)) in enumerate(zip(components[:_TILES], model.usage_, marks, strict=False))
         ]  # fmt: skip
-        return Section("atoms.html", {"atoms": atoms, "total": m, "many": many})
+        cut = f" The first {len(tiles)} of {m}; atoms.png shows all." if len(tiles) < m else ""
+        hint = f"The most used first, with the share of the {many} that use it.{cut} {_GREY}"
+        return Section("tiles.html", {"tiles": tiles, "tile": 56, "things": "atoms", "hint": hint})
     caption = "Weights have squares that sum to 1; an atom and its negative are the same atom."
     label = "The weights of the columns in the atoms; atoms.csv holds the numbers"
     if n < _FEW_COLUMNS:
         rows = [f"atom {k}" for k in range(min(m, _PANELS))]
-        hover = [[f"{row}, {name}\n{x:+.3g}" for name, x in zip(names, own, strict=True)]
-                 for row, own in zip(rows, components, strict=False)]  # fmt: skip
-        data, most = heat_map(components[: len(rows)], rows, names, hover=hover, signed=True), len(rows)
+        hover, most = "{row}, {column}\n{value:+.3g}", len(rows)
+        data = heat_map(components[:most], rows, names, hover=hover, signed=True)
     else:
         x, most = np.arange(1, n + 1), min(m, _CURVES)
         series = [(f"atom {k}: {_used(model.usage_[k])}", x, atom) for k, atom in enumerate(components[:most])]
@@ -281,20 +262,29 @@ def _atoms(model: Any, names: list[str], patch: Sequence[int] | None, many: str)
 def _drawn(model: Any, names: list[str], pictures: Sequence[Mapping[str, Any]]) -> tuple[Section, ...]:
     """Where columns have names, the first atoms with bars; and pictures that they make."""
     m, marks = len(model.components_), component_marks(evidence_of(model), len(model.components_))
-    several = names if len(names) >= _FEW_COLUMNS else []
+    drawn = [_bars(names, one) for one in model.components_[:_PANELS]] if len(names) >= _FEW_COLUMNS else []
     atoms = [
-        {"number": i, "used": _used(model.usage_[i]), "error": error, "grade": mark, "bars": _bars(names, atom)}
-        for i, (atom, (error, mark)) in enumerate(zip(model.components_[:_PANELS], marks, strict=False))
-        if several
-    ]
-    values = {"atoms": atoms, "total": m, "pictures": pictures, "sparsity": int(model.sparsity_)}
-    return (Section("dictionary.html", values),) if atoms or pictures else ()
+        {"number": i, "used": f"in {_used(model.usage_[i])} of the rows", "error": error, "grade": mark, "bars": bars}
+        for i, (bars, (error, mark)) in enumerate(zip(drawn, marks, strict=False))
+    ]  # fmt: skip
+    cut = f" {len(atoms)} of {m} atoms; atoms.csv holds all." if len(atoms) < m else ""
+    hint = f"The columns of most weight, blue to the right where it is positive, brown to the left where it is negative.{cut}"
+    panels = {
+        "place": "atoms-by-column",
+        "title": "The columns of the atoms",
+        "hint": hint,
+        "panels": atoms,
+        "signed": True,
+    }
+    made = {"total": m, "pictures": pictures, "sparsity": int(model.sparsity_)}
+    shown = ("panels.html", panels, atoms), ("dictionary.html", made, pictures)
+    return tuple(Section(template, values) for template, values, some in shown if some)
 
 
-def _bars(names: list[str], atom: np.ndarray) -> list[tuple[str, float, float]]:
+def _bars(names: list[str], atom: np.ndarray) -> list[tuple[str, float, str, str]]:
     """Columns of most weight, with signed lengths in percent."""
-    shares = atom / max(float(np.abs(atom).max()), 1e-300)
-    return [(names[d], float(atom[d]), 50 * float(shares[d])) for d in largest(np.abs(atom), _BARS)]
+    shares = 50 * atom / max(float(np.abs(atom).max()), 1e-300)
+    return [(names[d], float(shares[d]), "", f"{atom[d]:+.2f}") for d in largest(np.abs(atom), _BARS)]
 
 
 def _shown(one: Restored) -> dict[str, Any]:

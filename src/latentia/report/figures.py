@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..datasets.images import picture_of
-
-__all__ = [
-    "PALETTE", "bands", "bars", "beside", "heat_map", "intervals", "lines", "links", "means_map", "named_bars", "overlaid",
-    "picture", "places_on_a_plane", "points", "shortened", "spectrum", "strips", "thinned", "trend",
-]  # fmt: skip
 
 # Okabe and Ito's colours, safe for the colour-blind; numbers always stand beside them.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d00", "#52606d")
@@ -51,18 +46,24 @@ def heat_map(
     rows: Sequence[str],
     columns: Sequence[str],
     *,
-    hover: Sequence[Sequence[str]],
+    hover: str | Callable[[int, int], str],
     signed: bool = False,
     digits: int = 2,
     row_title: str = "",
     column_title: str = "",
     small: bool = False,
 ) -> dict[str, Any]:
-    """Values (n, m) as colours, the first row on top; signed ones go from blue through nothing at zero to brown."""
-    many = small or values.size > _ANNOTATED
+    """Values (n, m) as colours, the first row on top; signed ones go from blue through nothing at zero to brown.
+
+    ``hover`` is what is said of a cell, with ``{row}``, ``{column}`` and ``{value}``, or a function of their numbers.
+    """
+    many, below, across = small or values.size > _ANNOTATED, [*map(shortened, rows)], [*map(shortened, columns)]
+    told = [
+        [hover.format(row=row, column=column, value=values[i, j]) if isinstance(hover, str) else hover(i, j)
+         for j, column in enumerate(across)] for i, row in enumerate(below)
+    ]  # fmt: skip
     return {
-        "kind": "heat", "values": _rounded(values), "rows": [shortened(row) for row in rows],
-        "columns": [shortened(column) for column in columns], "hover": [list(row) for row in hover], "signed": signed,
+        "kind": "heat", "values": _rounded(values), "rows": below, "columns": across, "hover": told, "signed": signed,
         "top": float(np.abs(values).max(initial=0.0)) or 1.0, "digits": None if many else digits,
         "titles": [row_title, column_title], "height": 18 if small else 27,
         "width": (14 if small else 18 if many else 40) * len(columns) + (110 if small else 140),
@@ -83,18 +84,15 @@ def means_map(
     """
     chosen = np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS]
     chosen = np.sort(chosen) if len(chosen) <= _GLANCE else chosen
-    rows = [f"{what} {k}" for k in range(len(means))]
-    spread = np.zeros_like(means) if deviations is None else deviations
-    more = "" if deviations is None else ", standard deviation {:.4g}"
-    hover = [
-        [
-            f"{row}, {shortened(names[d])}\nmean {means[k, d]:.4g}{more.format(spread[k, d])}\n{distances[k, d]:+.2f} standard "
-            "deviations from the overall mean"
-            for d in chosen
-        ]
-        for k, row in enumerate(rows)
-    ]
-    return heat_map(distances[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=True, digits=1)
+    rows, shown = [f"{what} {k}" for k in range(len(means))], [names[d] for d in chosen]
+
+    def hover(k: int, j: int) -> str:
+        d = chosen[j]
+        more = "" if deviations is None else f", standard deviation {deviations[k, d]:.4g}"
+        far = f"{distances[k, d]:+.2f} standard deviations from the overall mean"
+        return f"{rows[k]}, {shortened(names[d])}\nmean {means[k, d]:.4g}{more}\n{far}"
+
+    return heat_map(distances[:, chosen], rows, shown, hover=hover, signed=True, digits=1)
 
 
 def links(
@@ -201,14 +199,8 @@ def bands(
     drawn = []
     for i, (name, x, y, low, high) in enumerate(panels):
         colour = i % len(PALETTE)
-        band = {
-            "mark": "band",
-            "x": _rounded(x),
-            "low": _rounded(low),
-            "high": _rounded(high),
-            "colour": colour,
-            "says": said,
-        }
+        band = {"mark": "band", "x": _rounded(x), "colour": colour, "says": said}
+        band |= {"low": _rounded(low), "high": _rounded(high)}
         curve = _line("", x, y, colour) | {"points": len(x) <= 60}
         drawn.append(
             _panel([band, curve], x=x_axis, y={"title": y_title, "zero": True, "percent": percent}, title=name)
@@ -242,10 +234,8 @@ def intervals(
             "mark": "bars", "sideways": True, "x": list(range(len(labels))), "y": _rounded(values), "width": 0.62,
             "low": _rounded(low), "high": _rounded(high), "colour": i % len(PALETTE), "says": f"{level:.0%} interval",
         }  # fmt: skip
-        x_axis, y_axis = (
-            {"title": title, "zero": True, "percent": percent},
-            {"names": [shortened(one) for one in labels]},
-        )
+        x_axis = {"title": title, "zero": True, "percent": percent}
+        y_axis = {"names": [shortened(one) for one in labels]}
         drawn.append(_panel([bar], x=x_axis, y=y_axis, title=name))
     rows = max((len(labels) for _, labels, *_ in panels), default=0)
     return _plot(drawn, height=22 * rows + 8, columns=_NARROW, same=True)
@@ -398,13 +388,8 @@ def points(places: np.ndarray, labels: np.ndarray, centres: np.ndarray, names: S
 
 def _plot(panels: list[dict[str, Any]], height: int, **options: Any) -> dict[str, Any]:
     """Panels of one height in pixels; ``columns`` is their least width where several stand beside each other."""
-    return {
-        "kind": "plot",
-        "panels": panels,
-        "height": height,
-        "width": options.get("columns", 280),
-        **options,
-    }
+    look = {"height": height, "width": options.get("columns", 280)}
+    return {"kind": "plot", "panels": panels} | look | options
 
 
 def _panel(marks: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], title: str = "") -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,27 +11,14 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..sequences import TwoStateHMM
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
-from ._missing import without_data
 from .figures import heat_map, lines, means_map, shortened, strips
-from .page import written
-from .parts import (
-    column_names,
-    component_marks,
-    count,
-    evidence_of,
-    grades_say,
-    largest,
-    listing,
-    mean_error,
-    short_number,
-)
+from .page import page
+from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
-_LISTED, _BARS, _IN_FILE, _LEAST = (
-    10,
-    15,
-    20,
-    5e-4,
-)  # symbols of a state, and the probability of one that is worth a bar
+_LISTED = 10  # symbols of a state, and the probability of one that is worth a bar
+_BARS = 15
+_IN_FILE = 20
+_LEAST = 5e-4
 _SEQUENCES, _STEPS, _CURVE_STEPS, _CURVES, _MEANS = 8, 300, 500, 5, 8
 
 
@@ -50,10 +37,10 @@ def emission_lifts(model: Any, steps: np.ndarray | None = None) -> np.ndarray:
     return np.asarray(model.emissionprob_ / np.where(frequencies > 0, frequencies, np.inf))
 
 
+@page("States", "sequences and their paths", "X, lengths")
 def summarize_hmm(
     model: Any, steps: Any = None, lengths: Any = None, *, columns: Sequence[str] | None = None,
-    names: Sequence[str] | None = None, row_labels: Sequence[Column] = (), criteria: str = "", title: str = "States",
-    source: str = "", comparison: Sequence[Mapping[str, Any]] | None = None,
+    names: Sequence[str] | None = None, row_labels: Sequence[Column] = (), criteria: str = "",
 ) -> Summary:  # fmt: skip
     """Say what a hidden Markov model found, and how far it can be trusted.
 
@@ -74,10 +61,6 @@ def summarize_hmm(
         What tells steps of numbers apart.
     criteria : str
         What the screen says of the fit as a whole.
-    title, source : str
-        Heading of the page, and where the sequences came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of states, the first value the number.
 
     Returns
     -------
@@ -116,19 +99,14 @@ def summarize_hmm(
         if symbols else "Expected error of a state's means: {} standard deviations on average."
     )  # fmt: skip
     (moves, *listed), called = _transitions(model), _called(model, words, features)
+    pass_ = "sequences" if rows is None or len(lengths) > 1 else "steps"
     picture = moves if rows is None else _strip(rows, lengths, called)
     return Summary(
-        title, says, ("state", "states", "steps"), evidence,
-        (states, *([moves] if picture is not moves else []), *listed, *parts, *seen[:1]),
-        Answer(f"Which hidden states do the {'sequences' if rows is None or len(lengths) > 1 else 'steps'} pass through?",
-               _words(model, called), picture),
-        size=size, source=source, error=mean_error(evidence, error), reading=(("Path", _PATH),), comparison=comparison,
-        missing=without_data("sequences and their paths", "X, lengths") if rows is None else "",
+        says=says, parts=(states, *([moves] if picture is not moves else []), *listed, *parts, *seen[:1]),
+        answer=Answer(f"Which hidden states do the {pass_} pass through?", _words(model, called), picture),
+        error=error, reading=(("Path", _PATH),),
         note="" if (not isinstance(model, TwoStateHMM) or model.detected_) else _NOT_DETECTED,
     )  # fmt: skip
-
-
-write_hmm_report = written(summarize_hmm)
 
 
 def rows_of(model: Any, steps: np.ndarray, lengths: Any, names: Any = None, row_labels: Sequence[Column] = ()) -> Table:
@@ -148,10 +126,8 @@ def rows_of(model: Any, steps: np.ndarray, lengths: Any, names: Any = None, row_
 
 def _first(model: Any, symbols: bool, evidence: Any) -> tuple[Column, ...]:
     """What tables of states begin with."""
-    size, has = (
-        len(model.weights_),
-        "probabilities of the symbols" if symbols else "means and standard deviations of the columns",
-    )
+    size = len(model.weights_)
+    has = "probabilities of the symbols" if symbols else "means and standard deviations of the columns"
     state = (
         f"A condition that is not observed, but shows in what comes out of it: each state has its own {has}, and its own "
         "probabilities of the state that comes next. A state has a number, not a name: what it stands for is for the reader to "
@@ -202,10 +178,7 @@ def _in_file(first: tuple[Column, ...], *own: Column) -> Table:
 
 def _transitions(model: Any) -> tuple[Figure, Table]:
     names = [str(i) for i in range(len(model.transmat_))]
-    hover = [
-        [f"from state {i} to state {j}\nprobability {p:.3f}" for j, p in enumerate(row)]
-        for i, row in enumerate(model.transmat_)
-    ]
+    hover = "from state {row} to state {column}\nprobability {value:.3f}"
     figure = Figure(
         "transitions", heat_map(model.transmat_, names, names, hover=hover, row_title="from", column_title="to"),
         "Transitions", "Heat map of the transitions; transitions.csv holds the same numbers",
@@ -246,12 +219,8 @@ def _strip(rows: Table, lengths: Any, called: Sequence[str]) -> Figure:
     found = [(str(rows["sequence"].values[a]), np.asarray(rows["state"].values[a:b])) for a, b in paths if b > a]
     kinds = [shortened(f"state {k}: {shows}", 40) for k, shows in enumerate(called)]
     whole = len(lengths) <= _SEQUENCES and max(lengths) <= _STEPS
-    which = (
-        ""
-        if whole
-        else f" The first {_STEPS} steps"
-        + (f" of the first {_SEQUENCES} sequences." if len(lengths) > _SEQUENCES else ".")
-    )
+    few = f" of the first {_SEQUENCES} sequences" if len(lengths) > _SEQUENCES else ""
+    which = "" if whole else f" The first {_STEPS} steps{few}."
     return Figure(
         "paths", strips(found, kinds, title="step", most=_STEPS), "The states over time",
         "Strips of the states over the steps; paths.csv holds the path", f"The most probable path of states.{which}",
@@ -285,12 +254,15 @@ def _of_symbols(
         Column("probability", np.take_along_axis(found, top, 1).ravel(), ".8f"),
         Column("lift", np.take_along_axis(lifts, top, 1).ravel(), ".4f", meaning=_LIFT),
     )
-    marks = [mark for _, mark in component_marks(evidence_of(model), len(found))]
+    shown = zip(component_marks(evidence_of(model), len(found)), probable, found, lifts, strict=True)
     panels = [
-        (mark, [(names[s], p[s], lift[s]) for s in own])
-        for mark, own, p, lift in zip(marks, probable, found, lifts, strict=True)
-    ]
-    return words, states, Section("symbols.html", {"panels": panels})
+        {"number": k, "grade": mark, "error": None, "bars": [
+            (names[s], 70 * p[s] / p[own[0]], f"{p[s]:.1%}", f"{lift[s]:.{int(lift[s] < 100)}f}") for s in own
+        ]} for k, ((_, mark), own, p, lift) in enumerate(shown)
+    ]  # fmt: skip
+    hint = "Bars: probability in the state. Lift: how many times as probable as in all the data."
+    heads, title = ("Symbol", "Probability", "Lift"), "Symbols of the states"
+    return words, states, Section("panels.html", {"title": title, "hint": hint, "heads": heads, "panels": panels})
 
 
 _LIFT = (

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..summaries import Answer, Column, Figure, Summary, Table, block, graded
-from ._missing import without_data
 from .figures import heat_map, lines, shortened, thinned
-from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error, short_number
+from .page import page
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
 _STRONGEST, _MAP_COLUMNS, _CURVES, _SIGNALS = 5, 60, 40, 12
 SIGNED = functools.partial(short_number, sign=True)
@@ -25,15 +24,13 @@ def excess_kurtosis(sources: np.ndarray) -> np.ndarray:
     return (centred**4).mean(axis=0) / np.maximum(variance**2, np.finfo(float).tiny) - 3
 
 
+@page("Sources", "curves of sources and signals")
 def summarize_ica(
     model: Any,
     values: Any = None,
     *,
     columns: Sequence[str] | None = None,
     row_labels: Sequence[Column] = (),
-    title: str = "Sources",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
 ) -> Summary:
     """Say what sources were found, and how far they can be trusted.
 
@@ -47,17 +44,13 @@ def summarize_ica(
         Names of the signals.
     row_labels : sequence of Column
         What tells the rows apart.
-    title, source : str
-        Heading of the page, and where the signals came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of sources, the first value the number.
 
     Returns
     -------
     Summary
 
     """
-    evidence, (width, size) = evidence_of(model), model.mixing_.shape
+    width, size = model.mixing_.shape
     names = column_names(columns, width)
     values = None if values is None else np.asarray(values)
     sources = None if values is None else model.transform(values)
@@ -77,12 +70,9 @@ def summarize_ica(
     picture, *figures = (curves[0], mixed, curves[1]) if curves else (mixed,)
     heard = [f"source {k} mostly in {names[d]}" for k, d in enumerate(np.abs(model.mixing_).argmax(axis=0))]
     return Summary(
-        title,
-        f"{count(size, 'source')}{in_rows} of {count(width, 'column')}.",
-        ("source", "sources", "rows"),
-        evidence,
-        (
-            _table(model, sources, names, evidence),
+        says=f"{count(size, 'source')}{in_rows} of {count(width, 'column')}.",
+        parts=(
+            _table(model, sources, names, evidence_of(model)),
             *figures,
             mixing,
             *(() if sources is None else (rows_of(sources, row_labels),)),
@@ -92,19 +82,9 @@ def summarize_ica(
             f"{count(size, 'source')}: {listing(heard)}.",
             picture,
         ),
-        size=size,
-        source=source,
-        error=mean_error(
-            evidence,
-            "Expected crosstalk of a source: {} on average: the amplitude of the other sources that is left in it, relative to "
-            "its own.",
-        ),
-        comparison=comparison,
-        missing=without_data("curves of sources and signals") if values is None else "",
+        error="Expected crosstalk of a source: {} on average: the amplitude of the other sources that is left in it, relative "
+        "to its own.",
     )
-
-
-write_ica_report = written(summarize_ica)
 
 
 def rows_of(sources: np.ndarray, row_labels: Sequence[Column] = ()) -> Table:
@@ -191,13 +171,12 @@ def _map(model: Any, values: np.ndarray | None, names: list[str]) -> Figure:
     shares = model.mixing_ / np.where(deviation > 0, deviation, 1.0)[:, None]
     chosen = np.sort(largest(np.abs(shares).max(axis=1), _MAP_COLUMNS))
     rows = [f"source {k}" for k in range(shares.shape[1])]
-    hover = [
-        [
-            f"{row} in {shortened(names[d])}\n{shares[d, k]:+.2f} of its standard deviations\nweight {model.mixing_[d, k]:.4g}"
-            for d in chosen
-        ]
-        for k, row in enumerate(rows)
-    ]
+
+    def hover(k: int, j: int) -> str:
+        d = chosen[j]
+        strength = f"{shares[d, k]:+.2f} of its standard deviations\nweight {model.mixing_[d, k]:.4g}"
+        return f"{rows[k]} in {shortened(names[d])}\n{strength}"
+
     cut = " The 60 signals with the largest." if len(names) > _MAP_COLUMNS else ""
     return Figure(
         "mixing",

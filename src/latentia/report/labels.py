@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,8 @@ from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
 from .figures import beside, heat_map, named_bars, shortened
-from .page import written
-from .parts import count, evidence_of, evidence_parts, grades_say, largest, listing
-
-__all__ = ["Names", "summarize_labels", "write_labels_report"]
+from .page import page
+from .parts import count, evidence_of, evidence_parts, grades_say, largest, listing, mean_error
 
 _TABLE_WORDS, _TABLE_LABELS, _SCREEN_LABELS, _MAP_LABELS = 8, 5, 8, 40
 _FILE_WORDS, _FILE_LABELS = 50, 20
@@ -52,6 +51,7 @@ class Names:
         return str(column + self.first) if self.given is None else str(self.given[column])
 
 
+@page("Labels")
 def summarize_labels(
     model: Any,
     X: Any = None,
@@ -62,9 +62,6 @@ def summarize_labels(
     measures: Sequence[Mapping[str, Any]] = (),
     tested: str = "On the test rows",
     facts: Sequence[tuple[str, str]] = (),
-    title: str = "Labels",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
     label_sets: Any = None,
 ) -> Summary:
     """Say what a multi-label classifier learned, and how far it can be trusted.
@@ -86,10 +83,6 @@ def summarize_labels(
         On which rows these were measured.
     facts : sequence of (str, str), optional
         What to say in large figures: a text and its number.
-    title, source : str
-        Heading of the page, and where the rows came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of topics, the first value the number.
     label_sets : table of shape (m, L), or Blocks with labels as their second part, optional
         Rows in which it is counted which labels go together; by default Y.
 
@@ -101,13 +94,10 @@ def summarize_labels(
     words = _names("word", vocabulary, model.word_names, len(model.word_frequencies_))
     labels = _names("label", label_names, model.names_of_labels, len(model.label_frequencies_))
     counted = (label_sets, Y, X if isinstance(X, Blocks) else None)
-    evidence, examples = evidence_of(model), _examples(model, X, Y, words, labels)
+    examples = _examples(model, X, Y, words, labels)
     return Summary(
-        title,
-        _says(model),
-        ("topic", "topics", "documents"),
-        evidence,
-        (
+        says=_says(model),
+        parts=(
             *((Section("labels_facts.html", {"facts": facts}),) if facts else ()),
             *((_metrics(measures, tested),) if measures else ()),
             *((Section("labels_examples.html", {"examples": examples}),) if examples else ()),
@@ -116,15 +106,10 @@ def summarize_labels(
         ),
         answer=_answer(model, labels, measures),
         size=len(model.weights_) if model.topics else int(model.n_components),
-        source=source,
-        error=_sentence(model, [one.expected_error for one in evidence.components], measures),
-        comparison=comparison,
+        error=_sentence(model, measures),
         reading=_reading(model, bool(measures)),
         styles=("tables.css", "labels.css"),
     )
-
-
-write_labels_report = written(summarize_labels)
 
 
 def _names(kind: str, given: Any, known: Any, width: int) -> Names:
@@ -271,13 +256,12 @@ def _label_space(model: Any, labels: Names, label_sets: Any) -> tuple[Figure, ..
     if not (np.triu(correlations, 1) > 0).any():
         return ()
     alike = _neighbours_together(correlations)
-    together, order = together[np.ix_(seen[alike], seen[alike])], range(len(seen))
-    names = [labels[label] for label in chosen[seen[alike]]]
-    hover = [[_pair(together, n_rows, names, i, j) for j in order] for i in order]
+    together = together[np.ix_(seen[alike], seen[alike])]
+    names, shown = [labels[label] for label in chosen[seen[alike]]], np.maximum(correlations[np.ix_(alike, alike)], 0)
     return (
         Figure(
             "label-space",
-            heat_map(np.maximum(correlations[np.ix_(alike, alike)], 0), names, names, hover=hover),
+            heat_map(shown, names, names, hover=partial(_pair, together, n_rows, names)),
             "Labels that go together",
             "Heat map of labels that go together; labels.csv holds the labels of every topic",
             f"The {len(names)} most frequent labels. The stronger the colour of a cell, the more its two labels are labels of "
@@ -377,10 +361,12 @@ def _says(model: Any) -> str:
     )
 
 
-def _sentence(model: Any, errors: Sequence[float | None], measures: Sequence[Mapping[str, Any]]) -> str:
-    measured, text = [error for error in errors if error is not None and np.isfinite(error)], ""
-    if measured and evidence_of(model).topics is None:
-        text = f"Expected error of a topic: {np.mean(measured):.2f} on average, where 0 is perfect and 2 is all wrong. "
+def _sentence(model: Any, measures: Sequence[Mapping[str, Any]]) -> str:
+    evidence, text = evidence_of(model), ""
+    if evidence.topics is None:
+        text = mean_error(
+            evidence, "Expected error of a topic: {1:.2f} on average, where 0 is perfect and 2 is all wrong. "
+        )
     first = {measure["name"]: measure["value"] for measure in measures}.get("precision@1", float("nan"))
     if np.isfinite(first):
         text += f"The first label that is predicted is right for {first:.0%} of the rows tested on."

@@ -17,19 +17,19 @@ from .._validation import column_names
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Summary, Table, block
-from .figures import heat_map, shortened, spectrum, trend
-from .page import written
+from .figures import heat_map, spectrum, trend
+from .page import page
 from .parts import count, directions, evidence_of, grades_say, largest, listing, short_number
-
-__all__ = ["communities_of", "community_evidence", "summarize_matrix", "telling_words", "write_matrix_report"]
 
 _ROWS, _PRINTED, _NEAREST, _FEW, _FEWER = 20, 8, 10, 8, 6
 _PICTURED, _GROUP, _MEMBERS, _DIRECTIONS, _MOST, _LEAST_SEEN = 16, 4, 12, 200, 40, 50
 
+_GROUPS = "community", "communities", "edges"
 Others = Callable[[int], list[tuple[str, float]]]
 """What is beside a word, by its number: names with a number each."""
 
 
+@page("Pairs")
 def summarize_matrix(
     model: Any,
     counts: Any = None,
@@ -38,8 +38,6 @@ def summarize_matrix(
     communities: bool = False,
     listed: int = _ROWS,
     comparison: Sequence[Mapping[str, Any]] | None = None,
-    title: str = "Pairs",
-    source: str = "",
 ) -> Summary:
     """Say what a matrix of pair probabilities says, and how far it can be trusted.
 
@@ -57,8 +55,6 @@ def summarize_matrix(
         Words whose nearest ones the longest tables have.
     comparison : sequence of dict, optional
         Rows of a table that compares ranks: "rank", "held-out log-likelihood", "above independent words" and others.
-    title, source : str
-        Heading of the page, and where the pairs came from.
 
     Returns
     -------
@@ -84,23 +80,19 @@ def summarize_matrix(
     picture = next((one for one in (*groups, *words.similar()) if isinstance(one, Figure)), drawn)
     groups = [one for one in groups if one is not picture]
     return Summary(
-        title, f"{count(round(pairs), noun)} of {count(size, thing)}, {pairs / size:.3g} a {thing}; rank {rank}.",
-        ("community", "communities", "edges") if communities else ("pair probability", "pair probabilities", "pairs"),
-        evidence,
-        (
+        says=f"{count(round(pairs), noun)} of {count(size, thing)}, {pairs / size:.3g} a {thing}; rank {rank}.",
+        nouns=_GROUPS if communities else ("pair probability", "pair probabilities", "pairs"), evidence=evidence,
+        parts=(
             *groups, *(() if model.symmetric else words.following()), *words.nearest(thing),
             *(() if picture is drawn else (drawn,)),
             _directions(model, "spectrum" if communities else "components"),
             *((_held_out(comparison, rank, thing),) if comparison and len(comparison) > 1 else ()), words.table(),
         ),
-        Answer(_asked(model, communities), _words(words, groups), picture),
-        size=rank, source=source, comparison=comparison, reading=_reading(thing, rank, evidence),
+        answer=Answer(_asked(model, communities), _words(words, groups), picture),
+        size=rank, reading=_reading(thing, rank, evidence),
         error="" if communities or error is None else _ERROR.format(error, min(error / 2, 1)),
         numbered="Communities are numbered from 0, as in the tables. " if communities else "",
     )  # fmt: skip
-
-
-write_matrix_report = written(summarize_matrix)
 
 
 def _asked(model: Any, communities: bool) -> str:
@@ -255,10 +247,7 @@ class _Words:
         apart = pdist(places)
         order = leaves(optimal_leaf_ordering(linkage(apart, "average"), apart))
         cosines, listed = (places @ places.T)[np.ix_(order, order)], [self.names[list(chosen)[i]] for i in order]
-        hover = [
-            [f"{shortened(a)}, {shortened(b)}\ncosine {value:.2f}" for b, value in zip(listed, row, strict=True)]
-            for a, row in zip(listed, cosines, strict=True)
-        ]
+        hover = "{row}, {column}\ncosine {value:.2f}"
         data = heat_map(cosines, listed, listed, hover=hover, signed=True, small=True)
         label = "Heat map of cosines between words; nearest.csv holds the numbers"
         return (Figure("similar", data, "A picture of similar words", label, _SIMILAR, shape="square"),)
@@ -305,10 +294,7 @@ def _between(between: np.ndarray, ends: np.ndarray) -> Figure:
     chance = np.outer(ends, ends) / between.sum()
     times = np.divide(between, chance, out=np.zeros_like(between), where=chance > 0)[:_MOST, :_MOST]
     names = [str(number) for number in range(len(times))]
-    hover = [
-        [f"communities {a} and {b}\n{x:.2f} times as many edges as by chance" for b, x in zip(names, row, strict=True)]
-        for a, row in zip(names, times, strict=True)
-    ]
+    hover = "communities {row} and {column}\n{value:.2f} times as many edges as by chance"
     data, title = heat_map(times, names, names, hover=hover, digits=1), "Edges between communities"
     return Figure("between", data, title, "Heat map of edges between communities", _BETWEEN, shape="square")
 
@@ -326,8 +312,7 @@ def community_evidence(model: Any) -> Evidence:
         "may be in a wrong one all the same.", "section 2", "verdict", remedy, kept + 1 if kept else 0,
     )  # fmt: skip
     others = [replace(check, role="note") for check in evidence_of(model).checks if check.name != decides.name]
-    nouns = ("community", "communities", "edges")
-    return Evidence([decides, *others], subject=f"these {model.n_components} communities", nouns=nouns)
+    return Evidence([decides, *others], subject=f"these {model.n_components} communities", nouns=_GROUPS)
 
 
 # --- directions -----------------------------------------------------------------------------------------------------
@@ -343,12 +328,8 @@ def _directions(model: Any, name: str) -> Table:
 
 def _spectrum(model: Any, thing: str) -> Figure:
     """Eigenvalues by decreasing modulus, those above the edge of the noise in blue, and the edge on both sides."""
-    values, edge, kept, asked = (
-        model.spectrum_[:_DIRECTIONS],
-        float(model.noise_level_),
-        model.n_kept_,
-        model.n_components - 1,
-    )
+    values, edge = model.spectrum_[:_DIRECTIONS], float(model.noise_level_)
+    kept, asked = model.n_kept_, model.n_components - 1
     (lies, are), more = ("lies", "is") if kept == 1 else ("lie", "are"), ""
     if asked and not kept:
         more = f"No direction stands out of the noise: nothing is known of the {thing}s beyond how frequent they are."

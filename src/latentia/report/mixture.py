@@ -12,14 +12,14 @@ from ..effects import Effects
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..summaries import Answer, Column, Figure, Summary, Table, block, graded
 from ._effects import effects_lines, effects_parts
-from ._missing import without_data
 from .figures import means_map, places_on_a_plane, points
-from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error, short_number
+from .page import page
+from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
 _TELLING, _NAMED, _MAP_COLUMNS, _SAMPLE = 6, 2, 60, 2000
 
 
+@page("Components", "rows")
 def summarize_mixture(
     model: Any,
     values: Any = None,
@@ -30,9 +30,6 @@ def summarize_mixture(
     scaling: Mapping[str, np.ndarray] | None = None,
     criteria: Mapping[str, float] | None = None,
     row_labels: Sequence[Column] = (),
-    title: str = "Components",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
     effects: tuple[str, Effects] | None = None,
 ) -> Summary:
     """Say what a mixture found, and how far it can be trusted.
@@ -55,10 +52,6 @@ def summarize_mixture(
         Of the fit.
     row_labels : sequence of Column
         What tells the rows apart.
-    title, source : str
-        Heading of the page, and where the rows came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of components, the first value the number.
     effects : (str, Effects), optional
         A formula, and what ``effects`` says of it.
 
@@ -67,13 +60,8 @@ def summarize_mixture(
     Summary
 
     """
-    evidence, round_ = evidence_of(model), isinstance(model, SphericalGaussianMixture)
-    means = means_of(model) if means is None else means
-    if (
-        probabilities is None
-        and values is not None
-        and (isinstance(model, SphericalGaussianMixture) or model.has_densities)
-    ):
+    round_, means = isinstance(model, SphericalGaussianMixture), means_of(model) if means is None else means
+    if probabilities is None and values is not None and (round_ or model.has_densities):
         probabilities = model.predict_proba(values)
     size, names = len(means), column_names(columns, means.shape[1])
     overall = _overall_of_model(model, means) if values is None else _overall(values)
@@ -87,12 +75,9 @@ def summarize_mixture(
     ]
     in_rows = "" if values is None else f" in {count(values.shape[0], 'row')}"
     return Summary(
-        title,
-        f"{count(size, 'component')}{in_rows} of {count(len(names), 'column')}.",
-        ("component", "components", "rows"),
-        evidence,
-        (
-            _table(model, means, distances, most_probable, names, bool(scaling), unit, evidence, criteria),
+        says=f"{count(size, 'component')}{in_rows} of {count(len(names), 'column')}.",
+        parts=(
+            _table(model, means, distances, most_probable, names, bool(scaling), unit, criteria),
             *plane,
             *(() if probabilities is None else (rows_of(probabilities, row_labels),)),
             *(() if round_ or model.kinds is None else (_columns(model),)),
@@ -104,19 +89,10 @@ def summarize_mixture(
             _words(model.weights_, distances, names),
             _means(model.weights_, means, distances, names),
         ),
-        size=size,
-        source=source,
-        error=mean_error(
-            evidence, f"Expected error of a component's mean: {{}} on average, {unit} over all columns together."
-        ),
-        comparison=comparison,
+        error=f"Expected error of a component's mean: {{}} on average, {unit} over all columns together.",
         reading=(("Scaling", _SCALED),) if scaling else (),
-        missing=without_data("rows") if values is None else "",
         lines=() if effects is None else effects_lines(*effects, titles),
     )
-
-
-write_mixture_report = written(summarize_mixture)
 
 
 def _columns(model: MultiViewMixture) -> Table:
@@ -181,10 +157,9 @@ def _table(
     names: list[str],
     scaled: bool,
     unit: str,
-    evidence: Any,
     criteria: Mapping[str, float] | None,
 ) -> Table:
-    size, round_ = len(means), isinstance(model, SphericalGaussianMixture)
+    evidence, size, round_ = evidence_of(model), len(means), isinstance(model, SphericalGaussianMixture)
     in_files = "" if not scaled and round_ else "standard deviations"
     told = [
         [(names[d], means[k, d], f"{distances[k, d]:+.1f}") for d in largest(np.abs(distances[k]), _TELLING)]

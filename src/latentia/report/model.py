@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +19,14 @@ from .._validation import number_table
 from ..contrastive import ContrastiveLogisticRegression, ContrastiveRegression
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
-from ..families import family_of
+from ..families import FAMILIES, family_of
 from ..mixtures import SphericalGaussianMixture
 from ..passes import Blocks
 from ..summaries import Summary
 from ._any import summarize_any
-from ._missing import without_data
-from .communities import summarize_communities
-from .contrast import summarize_contrast
-from .dictionary import summarize_dictionary
-from .hmm import summarize_hmm
-from .ica import summarize_ica
-from .labels import summarize_labels
-from .matrix import summarize_matrix
-from .mixture import summarize_mixture
-from .network import summarize_network
-from .nmf import summarize_nmf
-from .noisy_or import summarize_noisy_or
-from .page import write_summary
-from .topics import summarize_topics
+from .page import LACKS, write_summary
 
+Tell = Callable[..., Summary]
 _FEW, _EXAMPLES = 14, 3  # findings of rows that are explained, and how many of them
 
 
@@ -97,14 +87,10 @@ def _names(model: Any, X: Any = None) -> dict[str, list[str]]:
     return {} if found is None else {"columns": [str(name) for name in found]}
 
 
-def _of_rows(tell: Callable[..., Summary]) -> Callable[..., Summary]:
+def _of_rows(tell: Tell, model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
     """What is said of a model of one table."""
-
-    def summarize(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
-        _check_columns(model, X)
-        return tell(model, None if X is None else _table(X), **_names(model, X) | options)
-
-    return summarize
+    _check_columns(model, X)
+    return tell(model, None if X is None else _table(X), **_names(model, X) | options)
 
 
 def _check_columns(model: Any, X: Any) -> None:
@@ -117,14 +103,14 @@ def _check_columns(model: Any, X: Any) -> None:
         )
 
 
-def _topics(model: Any, X: Any = None, embeddings: Any = None, **options: Any) -> Summary:
-    return summarize_topics(model, X, embeddings, **options)
+def _topics(tell: Tell, model: Any, X: Any = None, embeddings: Any = None, **options: Any) -> Summary:
+    return tell(model, X, embeddings, **options)
 
 
-def _labels(model: Any, X: Any = None, Y: Any = None, **options: Any) -> Summary:
+def _labels(tell: Tell, model: Any, X: Any = None, Y: Any = None, **options: Any) -> Summary:
     if Y is not None and not isinstance(X, Blocks):
         Y = _label_sets(model, Y)
-    return summarize_labels(model, X, Y, **options)
+    return tell(model, X, Y, **options)
 
 
 def _label_sets(model: Any, Y: Any) -> Any:
@@ -135,24 +121,24 @@ def _label_sets(model: Any, Y: Any) -> Any:
     return sparse.csr_array(number_table(table, "Y"))
 
 
-def _pairs(model: Any, C: Any = None, y: Any = None, **options: Any) -> Summary:
+def _matrix(tell: Tell, model: Any, C: Any = None, y: Any = None, **options: Any) -> Summary:
     """With ``communities=True`` the groups of nodes as well."""
-    return summarize_matrix(model, None if C is None else _table(C), **options)
+    return tell(model, None if C is None else _table(C), **options)
 
 
-def _chain(model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Summary:
+def _hmm(tell: Tell, model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Summary:
     if isinstance(X, Blocks):
         lengths = X.lengths if lengths is None else lengths
     steps = None if X is None else _table(X)
     if steps is not None and model.of_symbols:
         steps = steps.ravel()
     names = {} if model.of_symbols else _names(model, X)
-    return summarize_hmm(model, steps, lengths, **names | options)
+    return tell(model, steps, lengths, **names | options)
 
 
-def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Summary:
+def _mixture(tell: Tell, model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Summary:
     if isinstance(model, SphericalGaussianMixture):
-        return _of_rows(summarize_mixture)(model, X, **options)
+        return _of_rows(tell, model, X, **options)
     rows = None
     if X is not None:
         blocks = model.views_of(X)
@@ -166,24 +152,24 @@ def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **o
         known, named = _names(model, X).get("columns"), [column for view in columns for column in view]
         if known is not None or all(isinstance(column, str) for column in named):
             options.setdefault("columns", [str(c if isinstance(c, str) or known is None else known[c]) for c in named])
-    return summarize_mixture(model, rows, **options)
+    return tell(model, rows, **options)
 
 
-def _causes(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
+def _noisy_or(tell: Tell, model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
     if X is None:
-        return summarize_noisy_or(model, **_names(model) | options)
+        return tell(model, **_names(model) | options)
     _check_columns(model, X)
     rows = _table(X)
     if "rows" not in options:
         present = np.asarray(rows.sum(axis=1)).ravel()
         options["rows"] = [int(i) for i in np.flatnonzero((present > 0) & (present <= _FEW))[:_EXAMPLES]]
-    return summarize_noisy_or(model, rows, **_names(model, X) | options)
+    return tell(model, rows, **_names(model, X) | options)
 
 
-def _contrast(model: Any, U: Any = None, V: Any = None, y: Any = None, **options: Any) -> Summary:
+def _contrast(tell: Tell, model: Any, U: Any = None, V: Any = None, y: Any = None, **options: Any) -> Summary:
     if U is None:
         data = "U, V, y" if isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression) else "U, V"
-        note = without_data("figures, and what simpler methods say", data)
+        note = LACKS.format("figures, and what simpler methods say", data)
         return _any(model, **{"note": note} | options)
     _check_columns(model, U)
     names = _names(model, U)
@@ -193,12 +179,12 @@ def _contrast(model: Any, U: Any = None, V: Any = None, y: Any = None, **options
     elif V is None:
         raise LatentiaError("A second view is needed: report(path, U, V).")
     for_v = {} if column_names_of(V) is None else {"columns_v": column_names_of(V)}
-    return summarize_contrast(model, U, V, y, **names | for_v | options)
+    return tell(model, U, V, y, **names | for_v | options)
 
 
-def _graph(model: Any, A: Any = None, y: Any = None, **options: Any) -> Summary:
+def _communities(tell: Tell, model: Any, A: Any = None, y: Any = None, **options: Any) -> Summary:
     graph = None if A is None else graph_of(_table(A) if isinstance(A, Blocks) else A, model.directed_)
-    return summarize_communities(model, graph, **options)
+    return tell(model, graph, **options)
 
 
 def _any(model: Any, X: Any = None, y: Any = None, background: Any = None, **options: Any) -> Summary:
@@ -210,18 +196,15 @@ def _dense(part: Any) -> np.ndarray:
     return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=float)
 
 
+_OTHERS: Mapping[str, Callable[..., Summary]] = {
+    "topics": _topics, "labels": _labels, "hmm": _hmm, "mixture": _mixture, "noisy_or": _noisy_or, "matrix": _matrix,
+    "communities": _communities, "contrast": _contrast,
+}  # fmt: skip
 SUMMARIES: Mapping[str, Callable[..., Summary]] = {
-    "topics": _topics,
-    "labels": _labels,
-    "hmm": _chain,
-    "mixture": _mixture,
-    "ica": _of_rows(summarize_ica),
-    "noisy_or": _causes,
-    "matrix": _pairs,
-    "communities": _graph,
-    "dictionary": _of_rows(summarize_dictionary),
-    "network": _of_rows(summarize_network),
-    "nmf": _of_rows(summarize_nmf),
-    "contrast": _contrast,
+    family.page: partial(
+        _OTHERS.get(family.page, _of_rows),
+        getattr(import_module(f".{family.page}", __package__), f"summarize_{family.page}"),
+    )
+    for family in FAMILIES
 }
 """What tells what models say, by the page of their family; it takes what ``fit`` takes."""

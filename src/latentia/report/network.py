@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,11 +12,10 @@ from scipy import sparse
 from ..deep.agreement import agreements, encoded
 from ..deep.edges import members, switched, unit_names
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
-from ._missing import without_data
 from .figures import PALETTE, bars, links, shortened
 from .noisy_or import frequencies, heights_of, percent
-from .page import written
-from .parts import column_names, count, evidence_of, grades_say, largest, listing, mean_error
+from .page import page
+from .parts import column_names, count, evidence_of, grades_say, largest, listing
 
 _SAMPLE = 20_000  # rows of which pages show what encoder and decoder say
 _LISTED, _MEMBERS, _PRINTED = 300, 24, 8
@@ -25,14 +24,12 @@ _BINS, _TENTHS = 24, 20
 _WIDTH, _BOX, _BETWEEN, _NARROWEST = 760.0, 46.0, 62.0, 0.42
 
 
+@page("Hidden units", "rows and how well they are described")
 def summarize_network(
     model: Any,
     Y: Any = None,
     *,
     columns: Sequence[str] | None = None,
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-    title: str = "Hidden units",
-    source: str = "",
 ) -> Summary:
     """Say what units were found, and how far they can be trusted.
 
@@ -45,27 +42,20 @@ def summarize_network(
         them it is not shown how well they are described.
     columns : sequence of str of length n, optional
         Names of the columns.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of layers, the first value the number.
-    title, source : str
-        Heading of the page, and where the rows came from.
 
     Returns
     -------
     Summary
 
     """
-    evidence, names = evidence_of(model), column_names(columns, model.n_features_in_, X=Y, what="network")
+    names = column_names(columns, model.n_features_in_, X=Y, what="network")
     sizes, units = [layer.shape[0] for layer in model.layers_], units_of(model, names)
     where = "" if len(sizes) == 1 else f" in {len(sizes)} layers ({', '.join(f'{size:,}' for size in sizes)})"
     rows = "" if Y is None else f", from {count(Y.shape[0], 'row')}"
     none = "No units were found: no columns are on together as those of a unit are"
     return Summary(
-        title,
-        f"{count(len(units), 'hidden unit')}{where} above {count(len(names), 'column')}{rows}.",
-        ("unit", "units", "rows"),
-        evidence,
-        (
+        says=f"{count(len(units), 'hidden unit')}{where} above {count(len(names), 'column')}{rows}.",
+        parts=(
             _diagram(model, "" if len(units) else f"{none}, as far as this number of rows can show."),
             _layers(model, Y, bool(len(units))),
             *_figures(model),
@@ -77,19 +67,12 @@ def summarize_network(
             f"Which hidden units {'move' if _real(model) else 'switch on'} these columns together?",
             *_words_and_picture(model, units, names),
         ),
-        size=len(sizes), source=source, comparison=comparison, styles=("tables.css", "network.css"),
-        error=mean_error(
-            evidence,
-            "Expected error of a unit: {} on average: of what it or the true unit switches on, that share is in one of the two "
-            "only.",
-        ),
+        size=len(sizes), styles=("tables.css", "network.css"),
+        error="Expected error of a unit: {} on average: of what it or the true unit switches on, that share is in one of the "
+        "two only.",
         reading=_reading(model),
-        missing=without_data("rows and how well they are described") if Y is None else "",
         lines=() if len(units) else (f"{none}.",),
     )  # fmt: skip
-
-
-write_network_report = written(summarize_network)
 
 
 def _words_and_picture(model: Any, units: Table, names: Sequence[str]) -> tuple[str, Figure | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +11,10 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded, histogram
 from ._any import summarize_any
-from ._missing import without_data
 from .dictionary import row_errors
-from .figures import PALETTE, heat_map, lines, overlaid, picture, shortened, thinned
-from .page import written
-from .parts import component_marks, count, evidence_of, grades_say, largest, listing, mean_error, short_number
+from .figures import PALETTE, heat_map, lines, overlaid, picture, thinned
+from .page import page
+from .parts import component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
 METHODS = {
     "spa": "successive projections",
@@ -76,6 +75,7 @@ class _Seen:
         return f"Each is a {self.one} of the data{more}."
 
 
+@page("Components", "rows and how well they are described")
 def summarize_nmf(
     model: Any,
     X: Any = None,
@@ -86,9 +86,6 @@ def summarize_nmf(
     image: Sequence[int] | None = None,
     picture_shape: Sequence[int] | None = None,
     row_labels: Sequence[Column] = (),
-    title: str = "Components",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
 ) -> Summary:
     """Say what components were found, from which rows, and how far they can be trusted.
 
@@ -110,17 +107,13 @@ def summarize_nmf(
         Height and width of the pictures that the rows are: components are drawn as pictures then.
     row_labels : sequence of Column
         What tells the rows apart, their numbers first.
-    title, source : str
-        Heading of the page, and where the rows came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of components, the first value the number.
 
     Returns
     -------
     Summary
 
     """
-    names, evidence, n = _checked(model, X, columns, rows, image, picture_shape), evidence_of(model), 0
+    names, n = _checked(model, X, columns, rows, image, picture_shape), 0
     called = [f"row {row}" if rows is None else str(rows[row]) for row in model.anchors_]
     axis = axis_of(names) if picture_shape is None and len(names) >= _FEW_COLUMNS else None
     seen, files = _Seen(model, names, called, axis, image, picture_shape), list[Table]()
@@ -136,26 +129,15 @@ def summarize_nmf(
     }
     said = what.get(one, f"{count(n, 'picture')} of {_pixels(picture_shape)}")
     return Summary(
-        title,
-        count(len(called), "component") + (f" in {said}; each {one} is a mixture of them." if n else f" of {width}."),
-        ("component", "components", f"{one}s"),
-        evidence,
-        (*others, _section(seen), *_rounds(seen), _table(seen), *files),
-        Answer(f"Which pure {one}s are all other {one}s mixtures of?", _words(seen), picture),
-        size=len(called),
-        source=source,
-        error=mean_error(
-            evidence,
-            f"Expected error of a component: {{}} on average, as a distance with {_UNITS[model.mixing_kind_]}; 0 is perfect.",
-        ),
-        comparison=comparison,
+        says=count(len(called), "component")
+        + (f" in {said}; each {one} is a mixture of them." if n else f" of {width}."),
+        nouns=("component", "components", f"{one}s"),
+        parts=(*others, *_panels(seen), *_described(seen), *_rounds(seen), _table(seen), *files),
+        answer=Answer(f"Which pure {one}s are all other {one}s mixtures of?", _words(seen), picture),
+        error=f"Expected error of a component: {{}} on average, as a distance with {_UNITS[model.mixing_kind_]}; 0 is perfect.",
         reading=(("What to do next", _NEXT.format(one)),),
-        missing="" if n else without_data("rows and how well they are described"),
         styles=("tables.css", "nmf.css"),
     )
-
-
-write_nmf_report = written(summarize_nmf)
 
 
 def _words(seen: _Seen) -> str:
@@ -324,14 +306,19 @@ def _pictures(seen: _Seen) -> tuple[Figure | Section, ...]:
             zip(seen.mean_shares, seen.called, component_marks(evidence_of(model), len(seen.called)), strict=True)
         )
     ]
-    values: dict[str, Any] = {"seen": seen, "size": len(parts), "maps": [], "tiles": []}
     if seen.image is not None and seen.shares is not None and seen.errors is not None:
         maps = _maps(model, seen.shares, seen.errors, seen.image, parts) | {"worst": np.quantile(seen.errors, 0.95)}
-        return Section("nmf_pictures.html", values | maps), *spectra
+        return Section("nmf_maps.html", maps | {"size": len(parts)}), *spectra
     if seen.picture_shape is not None:
-        tiles = [picture(picture_of_component(W, seen.picture_shape)) for W in model.components_[:_TILES]]
-        tiled = [one | {"picture": tile} for one, tile in zip(parts, tiles, strict=False)]
-        return (Section("nmf_pictures.html", values | {"tiles": tiled}),)
+        tiles = [
+            one | {
+                "picture": picture(picture_of_component(W, seen.picture_shape)), "alt": f"component {one['number']}",
+                "title": f"component {one['number']}: {one['share']:.1%} of the data", "used": f"{one['share']:.1%}",
+            } for one, W in zip(parts[:_TILES], model.components_, strict=False)
+        ]  # fmt: skip
+        cut = f" The first {len(tiles)} of {len(parts)}; components.png shows all." if len(tiles) < len(parts) else ""
+        hint = f"Black is zero, and white the largest entry of each.{cut} {seen.origin}"
+        return (Section("tiles.html", {"tiles": tiles, "tile": 96, "things": "components", "hint": hint}),)
     return spectra or (_map(seen),)
 
 
@@ -339,51 +326,68 @@ def _map(seen: _Seen) -> Figure:
     W = seen.model.components_[:_PANELS]
     chosen = np.sort(largest(W.max(axis=0), _MOST_COLUMNS))
     rows, names = [f"component {k}" for k in range(len(W))], [seen.names[d] for d in chosen]
-    hover = [[f"{row}, {shortened(name)}\n{x:.4g}" for name, x in zip(names, own, strict=True)]
-             for row, own in zip(rows, W[:, chosen], strict=True)]  # fmt: skip
+    hover = "{row}, {column}\n{value:.4g}"
     cut = f" The {_MOST_COLUMNS} columns with the largest." if len(seen.names) > _MOST_COLUMNS else ""
     label = "Heat map of the components; components.csv holds the numbers"
     caption = f"The entries of each component: the stronger its colour, the larger.{cut} {seen.origin}"
     return Figure("map", heat_map(W[:, chosen], rows, names, hover=hover), "The components", label, caption)
 
 
-def _section(seen: _Seen) -> Section:
-    """Components with their largest entries, and how well rows are described."""
-    model, shares, errors = seen.model, seen.shares, seen.errors
-    marks = component_marks(evidence_of(model), len(seen.called))
-    several = seen.axis is None and seen.picture_shape is None and len(seen.names) >= _FEW_COLUMNS
+def _panels(seen: _Seen) -> tuple[Section, ...]:
+    """Components with their largest entries, where there are many columns that have names."""
+    if seen.axis is not None or seen.picture_shape is not None or len(seen.names) < _FEW_COLUMNS:
+        return ()
+    size, marks = len(seen.called), component_marks(evidence_of(seen.model), len(seen.called))
     panels = [
-        {
-            "number": k,
-            "share": seen.mean_shares[k],
-            "from": seen.called[k],
-            "error": error,
-            "grade": mark,
-            "bars": _bars(W, seen.names),
-        }
-        for k, (W, (error, mark)) in enumerate(zip(model.components_[:_PANELS], marks, strict=False))
-        if several
-    ]
-    values = {"seen": seen, "method": METHODS.get(model.method_, model.method_), "mixing": MIXINGS[model.mixing_kind_]}
-    values |= {"norm": float(model.reconstruction_err_), "relative": float(model.relative_error_), "panels": panels}
-    values |= {"rounds": np.size(model.refinement_) if model.refine else 0, "size": len(seen.called)}
-    if shares is None or errors is None:
-        return Section("nmf.html", values | {"tables": ()})
-    purest, what = shares.max(axis=1), f"{seen.one}s"
-    tables = (
-        histogram("left over", what, errors, (1, 2, 5, 10, 20, 50)),
-        histogram("largest share", what, purest, (30, 50, 70, 90, 99)),
-    )
-    values |= {"half": np.median(errors), "worst": np.quantile(errors, 0.95), "purity": np.median(purest)}
-    return Section("nmf.html", values | {"tables": tables, "pure": int((purest >= 0.99).sum())}, tables)
+        {"number": k, "used": f"{seen.mean_shares[k]:.1%} of the data", "from": seen.called[k], "error": error, "grade": mark,
+         "bars": _bars(W, seen.names)}
+        for k, (W, (error, mark)) in enumerate(zip(seen.model.components_[:_PANELS], marks, strict=False))
+    ]  # fmt: skip
+    cut = f"{len(panels)} of {size}; components.csv holds all. " if len(panels) < size else ""
+    below = f"Bars are the columns with the largest entries. Below stands the {seen.one} that each was taken from."
+    values = {"place": "shown", "title": "The columns of the components", "hint": cut + below, "panels": panels}
+    return (Section("panels.html", values),)
 
 
-def _bars(component: np.ndarray, names: list[str]) -> list[tuple[str, float, float]]:
+def _bars(component: np.ndarray, names: list[str]) -> list[tuple[str, float, str, str]]:
     """Its largest entries, with lengths in percent."""
-    top = max(float(np.abs(component).max()), _TINY)
-    return [
-        (names[d], float(component[d]), 100 * max(float(component[d]), 0.0) / top) for d in largest(component, _BARS)
-    ]
+    lengths = 100 * np.maximum(component, 0.0) / max(float(np.abs(component).max()), _TINY)
+    return [(names[d], float(lengths[d]), "", short_number(float(component[d]))) for d in largest(component, _BARS)]
+
+
+def _described(seen: _Seen) -> tuple[Table, ...]:
+    """How well rows are described, how mixed they are, and how the components were found."""
+    model, shares, errors, one, many = seen.model, seen.shares, seen.errors, seen.one, f"{seen.one}s"
+    relative, rounds = float(model.relative_error_), np.size(model.refinement_) if model.refine else 0
+    facts = {
+        f"Left over of all {many}": f"{100 * relative:.3g}% of their length ({short_number(model.reconstruction_err_)})",
+        "Chosen by": METHODS.get(model.method_, model.method_), "Mixing": MIXINGS[model.mixing_kind_],
+    } | ({"Rounds of polish": str(rounds)} if rounds else {})  # fmt: skip
+    columns = (
+        Column("what", list(facts), kind="name"),
+        Column("value", list(facts.values()), kind="text", heading="How it is"),
+    )
+    found = Table("certificate", columns, "How the components were found")
+    if shares is None or errors is None:
+        return (found,)
+    purest = shares.max(axis=1)
+    pure = int((purest >= 0.99).sum())
+    nearly = f"{pure:,} {many} are" if pure > 1 else f"{'1' if pure else 'No'} {one} is"
+    well = (
+        f"Mixtures of the components account for **{100 * (1 - relative**2):.2f}%** of the squares of all {many}. How far a "
+        f"{one} is from the nearest mixture, relative to its length: half of them less than {100 * np.median(errors):.2g}%, "
+        f"and one in twenty more than {100 * np.quantile(errors, 0.95):.2g}%."
+    )
+    mixed = (
+        f"The largest share of a component in a {one}; half of them have more than {np.median(purest):.0%}. {nearly} nearly "
+        f"one component alone. The method takes such {many} as components: a component that never occurs alone cannot be found "
+        "by it."
+    )
+    return (
+        histogram("left over", many, errors, (1, 2, 5, 10, 20, 50), f"How well {many} are described", well, "errors"),
+        histogram("largest share", many, purest, (30, 50, 70, 90, 99), f"How mixed {many} are", mixed, "purity"),
+        found,
+    )
 
 
 def _maps(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,9 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
-from ._missing import without_data
 from .figures import PALETTE, links, shortened, spectrum
-from .page import written
-from .parts import count, evidence_of, grades_say, largest, listing, mean_error, short_number
+from .page import page
+from .parts import count, evidence_of, grades_say, largest, listing, short_number
 
 _STRONGEST, _PRINTED, _MOST_FINDINGS, _MOST_LISTED, _MOST_EDGES = 8, 6, 24, 300, 250
 _FEWEST, _CAUSES_OF_ROW, _PROBABLE = 3, 8, 0.01  # causes that are shown of a row
@@ -51,10 +50,11 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
+@page("Causes", "rows (how often findings are present is what the model expects)")
 def summarize_noisy_or(
     model: Any, X: Any = None, *, columns: Sequence[str] | None = None, rows: Sequence[int] = (),
     row_names: Sequence[str] | None = None, diagnoses: Sequence[Any] | None = None, printed: bool = False,
-    threshold: float = 0.05, title: str = "Causes", source: str = "", comparison: Sequence[Mapping[str, Any]] | None = None,
+    threshold: float = 0.05,
 ) -> Summary:  # fmt: skip
     """Say what causes were found, and how far they can be trusted.
 
@@ -77,17 +77,13 @@ def summarize_noisy_or(
         Whether the screen shows them too.
     threshold : float
         Strengths below it are not shown.
-    title, source : str
-        Heading of the page, and where the rows came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of causes, the first value the number.
 
     Returns
     -------
     Summary
 
     """
-    (m, n), evidence = model.weights_.shape, evidence_of(model)
+    m, n = model.weights_.shape
     names = [f"column {i}" for i in range(1, n + 1)] if columns is None else [str(name) for name in columns]
     width = n if X is None else X.shape[1]
     if len(names) != n or width != n:
@@ -112,20 +108,15 @@ def summarize_noisy_or(
         "their size."
     )
     parts: tuple[Table | Figure | Section, ...] = (
-        _table(model, evidence, names, threshold), *_explained(model, X, names, rows, called, diagnoses, printed),
+        _table(model, evidence_of(model), names, threshold), *_explained(model, X, names, rows, called, diagnoses, printed),
         _questions(model, names), _findings(model, frequency, names, threshold), _spectrum(model),
         _edges(model, names, threshold),
     )  # fmt: skip
     return Summary(
-        title, f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", ("cause", "causes", "rows"), evidence, parts,
-        Answer("Which hidden causes make these findings appear together?", _words(model, names, threshold), network), size=m,
-        source=source, error=mean_error(evidence, error), comparison=comparison, reading=_READING,
-        missing=without_data("rows (how often findings are present is what the model expects)") if X is None else "",
+        says=f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", parts=parts, error=error, reading=_READING,
+        answer=Answer("Which hidden causes make these findings appear together?", _words(model, names, threshold), network),
         styles=("tables.css", "explained.css"),
     )  # fmt: skip
-
-
-write_noisy_or_report = written(summarize_noisy_or)
 
 
 def _table(model: Any, evidence: Any, names: list[str], threshold: float) -> Table:
@@ -329,16 +320,9 @@ def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: flo
     shown = strengths[:, order]
     edges = np.argwhere((shown >= threshold) & (shown > 0))
     edges = edges[largest(shown[tuple(edges.T)], _MOST_EDGES)]
+    called = [cause_name(model, k, names, threshold) for k in range(len(shown))]
     return links(
-        [
-            (
-                str(k),
-                _hover_of_cause(model, k, names, threshold),
-                k % len(PALETTE),
-                cause_name(model, k, names, threshold),
-            )
-            for k in range(len(shown))
-        ],
+        [(str(k), _hover_of_cause(model, k, names, threshold), k % len(PALETTE), one) for k, one in enumerate(called)],
         [(shortened(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
         [(k, i, shown[k, i]) for k, i in edges],
         (heights_of(shown), np.arange(len(order)) + 0.5),
@@ -365,12 +349,8 @@ def heights_of(strengths: np.ndarray) -> np.ndarray:
 def _hover_of_cause(model: Any, cause: int, names: list[str], threshold: float) -> str:
     first = strongest_findings(model.strengths_[cause], threshold, 12)
     listed = [f"{shortened(names[i], 40)} {percent(model.strengths_[cause, i])}" for i in first]
-    return "\n".join(
-        [
-            f"cause {cause}: {cause_name(model, cause, names, threshold)}\non in {percent(model.priors_[cause])} of the rows",
-            *listed,
-        ]
-    )
+    called, share = cause_name(model, cause, names, threshold), percent(model.priors_[cause])
+    return "\n".join([f"cause {cause}: {called}\non in {share} of the rows", *listed])
 
 
 def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.ndarray, threshold: float) -> str:

@@ -8,29 +8,26 @@ import math
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from .._scratch import whole_file
 from ..summaries import Figure, Section, Summary, Table
-from .parts import Nouns, comparison_rows, evidence_parts, grade_mark, short_number, version
-
-P = ParamSpec("P")
-
+from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mean_error, short_number, version
 
 # --- summaries ------------------------------------------------------------------------------------------------------
 
 
 def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
     """Write a summary to one HTML file that works offline; the file appears complete or not at all."""
-    one, many, rows = summary.nouns
     told = {
         "summary": summary.says,
-        "nouns": Nouns(many, one, rows),
+        "nouns": dict(zip(("one", "many", "data"), summary.nouns, strict=True)),
         "evidence": evidence_parts(summary.evidence),
         "parts": [_part(part) for part in summary.parts],
         "picture": None if summary.answer.picture is None else _part(summary.answer.picture),
@@ -65,15 +62,65 @@ def _part(part: Table | Figure | Section) -> dict[str, Any]:
     return {"table": part, "columns": columns, "rows": rows, "errors": errors, "tops": tops} | above
 
 
-def written(
-    summarize: Callable[Concatenate[Any, P], Summary],
-) -> Callable[Concatenate[str | os.PathLike[str], Any, P], Path]:
+def page(
+    heading: str = "", lacks: str = "", data: str = "X"
+) -> Callable[[Callable[..., Summary]], Callable[..., Summary]]:
+    """What a function says of a model, with what all pages have: heading, source and comparison, evidence, and what they lack.
+
+    Parameters
+    ----------
+    heading : str
+        By default the name of the class.
+    lacks, data : str
+        What is not shown, in the plural, where the first argument after the model is not given; and arguments of ``fit`` with
+        which it would be.
+    """
+
+    def decorate(tell: Callable[..., Summary]) -> Callable[..., Summary]:
+        given = inspect.signature(tell)
+        compares, (_, first, *_) = "comparison" in given.parameters, given.parameters
+
+        @functools.wraps(tell)
+        def summarize(
+            model: Any, *args: Any, title: str = heading, source: str = "", comparison: Any = None, **options: Any
+        ) -> Summary:
+            options |= {"comparison": comparison} if compares else {}
+            found = tell(model, *args, **options)
+            evidence, nouns = found.evidence if found.evidence.checks else evidence_of(model), found.nouns
+            shown = given.bind(model, *args, **options).arguments.get(first) is not None
+            return replace(
+                found, title=title or type(model).__name__, source=source, comparison=comparison, evidence=evidence,
+                size=found.size or len(found.tables.get("components", ())),
+                nouns=nouns if any(nouns) else evidence.nouns,
+                error=mean_error(evidence, found.error) if "{" in found.error else found.error,
+                missing=LACKS.format(lacks, data) if lacks and not shown else found.missing,
+            )  # fmt: skip
+
+        added = inspect.signature(summarize, follow_wrapped=False).parameters
+        own = [one for one in given.parameters.values() if one.name != "comparison"]
+        more = [added[one] for one in ("title", "source", "comparison")]
+        summarize.__signature__ = given.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        summarize.__doc__ = (tell.__doc__ or "").replace("\n\n    Returns", f"\n{_ALL_HAVE}\n    Returns", 1)
+        return summarize
+
+    return decorate
+
+
+LACKS = "This page was written from the model alone and lacks {}. model.report(path, {}) shows them too."
+_ALL_HAVE = """    title, source : str
+        Heading of the page, and where the data came from.
+    comparison : sequence of dict, optional
+        Rows of a table that compares numbers of components, the first value the number.
+"""
+
+
+def written(summarize: Callable[..., Summary]) -> Callable[..., Path]:
     """The function that writes the page of what another one says of a model."""
 
     @functools.wraps(summarize)
-    def write(path: str | os.PathLike[str], model: Any, *args: P.args, **kwargs: P.kwargs) -> Path:
+    def write(path: str | os.PathLike[str], model: Any, *args: Any, **options: Any) -> Path:
         check_is_fitted(model)
-        return write_summary(path, summarize(model, *args, **kwargs))
+        return write_summary(path, summarize(model, *args, **options))
 
     del write.__wrapped__  # which has no path
     given = inspect.signature(summarize)

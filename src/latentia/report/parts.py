@@ -9,31 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..evidence import GRADES, Evidence, Grade
-from ..evidence.checks import count, describe
+from ..evidence.checks import count as count
+from ..evidence.checks import describe
 from ..evidence.grades import status
 from ..exceptions import LatentiaError
 from ..summaries import Column
-
-__all__ = [
-    "Mark",
-    "Nouns",
-    "column_names",
-    "comparison_rows",
-    "component_marks",
-    "count",
-    "directions",
-    "evidence_of",
-    "evidence_parts",
-    "first_sentence",
-    "grade_mark",
-    "grades_say",
-    "largest",
-    "listing",
-    "mark_of",
-    "mean_error",
-    "short_number",
-    "version",
-]
 
 
 @dataclass(frozen=True)
@@ -42,15 +22,6 @@ class Mark:
 
     key: str
     label: str
-
-
-@dataclass(frozen=True)
-class Nouns:
-    """What a report calls its components, one of them, and the rows of the data."""
-
-    many: str
-    one: str
-    data: str
 
 
 _MARKS = {
@@ -137,7 +108,6 @@ def evidence_parts(evidence: Evidence) -> dict[str, Any]:
         "closing": ""
         if evidence.component_errors is None or not evidence.on_components
         else first_sentence(evidence.closing),
-        "limit": evidence.limit,
     }
 
 

@@ -6,7 +6,7 @@ shows, and with the two parts of their relevance, so that the page ranks them by
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -24,10 +24,9 @@ from ..topics import AnchorTopics, EmbeddingTopics, SingleTopicModel
 from ..topics.prevalence import Prevalence
 from ..words import texts_of
 from ._effects import effects_lines, effects_parts
-from ._missing import without_data
 from ._prevalence import prevalence_figures, prevalence_lines, prevalence_tables
 from .figures import named_bars
-from .page import written
+from .page import page
 from .parts import Mark, component_marks, count, evidence_of, grades_say, largest, listing
 
 _FILE_WORDS, _TABLE_WORDS, _BAR_WORDS, _BAR_TITLE, _TITLE_WORDS = 50, 10, 20, 5, 3
@@ -49,6 +48,7 @@ class _Corpus:
     texts: Sequence[str] | None
 
 
+@page("Topics", "documents")
 def summarize_topics(
     model: Any,
     table: Any = None,
@@ -58,9 +58,6 @@ def summarize_topics(
     names: Sequence[str] | None = None,
     texts: Sequence[str] | None = None,
     row_labels: Sequence[Column] = (),
-    title: str = "Topics",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
     prevalence: Sequence[tuple[str, Prevalence]] | None = None,
     effects: tuple[str, Effects] | None = None,
 ) -> Summary:
@@ -81,11 +78,6 @@ def summarize_topics(
         Names of the documents, and their texts, of which the page shows the beginnings.
     row_labels : sequence of Column
         What else tells the documents apart.
-    title, source : str
-        Heading of the page, and where the documents came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of topics; the keys are its headings. If the first value of a row is
-        this model's number of topics, the row is marked.
     prevalence : sequence of (str, Prevalence), optional
         Topics by group and over time, from ``prevalence_by`` and ``prevalence_over``, with the names of the groupings.
     effects : (str, Effects), optional
@@ -114,25 +106,16 @@ def summarize_topics(
         "single": _of_one_topic(model),
     }
     return Summary(
-        title,
-        _says(corpus),
-        ("topic", "topics", "documents"),
-        evidence,
-        (
+        says=_says(corpus),
+        parts=(
             Section("topics.html", values, tables, data=_data(model, corpus.words, topics)),
             _table(known, ranked, corpus.words),
             *prevalence_figures(prevalence or (), titles),
             *(() if effects is None else effects_parts(*effects, titles)),
         ),
-        _answer(topics, titles),
-        size=size,
-        source=source,
-        error=""
-        if isinstance(model, EmbeddingTopics)
-        else _error([t["error"] for t in topics if t["error"] is not None]),
+        answer=_answer(topics, titles),
+        error="" if isinstance(model, EmbeddingTopics) else _MEAN_ERROR,
         reading=(("Finding a word", _FINDING), ("In the topic, in the corpus", _FREQUENCIES), ("Map", _MAP)),
-        comparison=comparison,
-        missing=without_data("documents") if table is None else "",
         styles=("topics.css",),
         scripts=("topics.js",),
         lines=(
@@ -140,9 +123,6 @@ def summarize_topics(
             *(() if effects is None else effects_lines(*effects, titles)),
         ),
     )
-
-
-write_topics_report = written(summarize_topics)
 
 
 def rows_of(shares: np.ndarray, names: Column, row_labels: Sequence[Column] = ()) -> Table:
@@ -401,16 +381,10 @@ def _says(corpus: _Corpus) -> str:
     )
 
 
-def _error(errors: list[float]) -> str:
-    if not errors:
-        return ""
-    mean = float(np.mean(errors))
-    return (
-        f"Expected error of a topic: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. That is about "
-        f"{min(mean / 2, 1):.0%} of a topic's probability expected on the wrong words."
-    )
-
-
+_MEAN_ERROR = (
+    "Expected error of a topic: {1:.2f} on average, where 0 is perfect and 2 is all wrong. That is about {2:.0%} of a topic's "
+    "probability expected on the wrong words."
+)
 _TOPIC = (
     "Words that tend to occur in the same documents, each with a probability. {} A topic has a number, not a name: what it is "
     "about is for the reader to say. Read its documents before giving it one."

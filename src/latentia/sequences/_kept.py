@@ -21,17 +21,6 @@ from ..passes import Block, Blocks, RowGroups, accumulate, deal_sequences_by_con
 from ._lags import DISCOUNT, REACH, followed
 from ._pair_method import LAGS, Moments, Steps
 
-__all__ = [
-    "AdditiveSequences",
-    "by_content",
-    "check_symbols",
-    "lengths_of",
-    "pair_sums",
-    "steps_of_sums",
-    "view_sums",
-    "views_of_sums",
-]
-
 _STRETCH = 100  # steps that stay together
 _LONGEST = 1024  # length up to which sequences are counted one by one
 _DISCOUNTS = np.rint(5 ** (REACH - 1) * DISCOUNT ** np.arange(REACH)).astype(np.int64)  # 3^k 5^(5 - k)

@@ -28,8 +28,6 @@ from ..likelihood import log
 from ..likelihood.rows import scaled_exp
 from ._symbols import as_symbols
 
-__all__ = ["as_floats", "forward", "forward_backward", "log_likelihood", "viterbi"]
-
 _ZERO = 1e-300
 
 

@@ -79,8 +79,6 @@ from ._steps import (
 )
 from .recursions import forward_backward, log_likelihood
 
-__all__ = ["SpectralHMM"]
-
 _OVERSAMPLE = 12
 _MOST_SYMBOLS = 100  # of which counts are kept
 _FEW = 10  # E-steps in which starts race, and all that are made from classes of symbols

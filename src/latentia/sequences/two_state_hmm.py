@@ -46,8 +46,6 @@ from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, piec
 from .recursions import log_likelihood
 from .updates import EmissionUpdate
 
-__all__ = ["TwoStateHMM"]
-
 _MOST_SYMBOLS = 200  # whose triples, in four groups of steps, take 128 MB
 _UNSEEN = 0.01  # share of the pseudo-steps of EM that is spread evenly over the symbols
 _TRUST = 0.1  # steps that the moments' symbols count as in EM, as a share of the data's

@@ -20,12 +20,6 @@ from ..passes import Block
 from ._symbols import as_symbols
 from .recursions import as_floats, forward_backward
 
-__all__ = [
-    "ChainSums", "EmissionUpdate", "FullChainUpdate", "GaussianChainUpdate", "SymbolChainUpdate", "add_sequences",
-    "by_symbol", "chain_expected", "full_log_density", "observed_log_density", "seen_rows",
-]  # fmt: skip
-
-
 _NOTHING = 1e-12  # states with less than this expected of them keep their values
 
 

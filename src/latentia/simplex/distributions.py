@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["distributions"]
-
 
 def distributions(rows: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """Rows with negative entries cut and sums of one; a row without positive entries becomes ``otherwise``."""

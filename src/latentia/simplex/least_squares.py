@@ -15,13 +15,9 @@ from numba import njit
 from .._threads import for_chunks
 from . import _active_set, _exchange
 
-__all__ = ["nonnegative_least_squares", "simplex_least_squares"]
-
 _CHUNK = 512
-_FEW, _FREE = (
-    1000,
-    3,
-)  # points times vertices beyond three: below, active sets take a millisecond more than exchanges at most
+_FEW = 1000  # points times vertices beyond three: below, active sets take a millisecond more than exchanges at most
+_FREE = 3
 
 
 def simplex_least_squares(

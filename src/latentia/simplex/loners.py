@@ -23,8 +23,6 @@ from .._threads import for_chunks, one_blas_thread
 from ..exceptions import LatentiaError
 from ._active_set import improved_weights, least_weights
 
-__all__ = ["Loners", "distance_loners", "exact_loners", "hull_separation", "loner_groups", "robust_loners"]
-
 _SAME = 1e-7  # of the spread: rows no farther apart are copies, and no farther from a hull are inside it
 _CHUNK = 64
 _DIRECTIONS = 256

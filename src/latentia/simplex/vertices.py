@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["clean_up_vertices", "farthest_vertices"]
-
 _VANISHED = 1e-10
 
 

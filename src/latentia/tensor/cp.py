@@ -16,8 +16,6 @@ import numpy as np
 
 from .operators import unit_rows
 
-__all__ = ["als"]
-
 Factors = list[np.ndarray]
 
 

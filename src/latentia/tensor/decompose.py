@@ -16,8 +16,6 @@ from .polar import ascent
 from .power import power
 from .robust import robust
 
-__all__ = ["Decomposition", "decompose", "decompose_operator"]
-
 Method = Literal["polar", "power", "adaptive", "robust", "joint", "als"]
 _SYMMETRIC = ("polar", "power", "adaptive", "joint")
 _METHODS = (*_SYMMETRIC, "robust", "als")

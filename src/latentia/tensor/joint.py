@@ -13,8 +13,6 @@ from numba import njit
 
 from .operators import SymmetricFour, SymmetricTensor
 
-__all__ = ["joint"]
-
 
 def joint(
     tensor: SymmetricTensor, n_components: int, *, max_iter: int = 100, tol: float = 1e-8

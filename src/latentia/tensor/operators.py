@@ -16,20 +16,6 @@ from typing import Protocol
 import numpy as np
 from numba import njit
 
-__all__ = [
-    "SymmetricFour",
-    "SymmetricTensor",
-    "SymmetricThree",
-    "multilinear",
-    "operator",
-    "pair_products",
-    "pieces",
-    "stable",
-    "symmetrised",
-    "tensor_norm",
-    "unit_rows",
-]
-
 _CHUNK, _SMALL = 64, 32
 _PAIRS, _TILE = 2048, 16
 _ROOT = 2.0**0.5

@@ -18,8 +18,6 @@ import numpy as np
 from ..linalg import polar_factor
 from .operators import SymmetricTensor, stable
 
-__all__ = ["Ascent", "ascent", "polar"]
-
 _NEAR, _SINGLE = 1e-3, 1e-5
 
 

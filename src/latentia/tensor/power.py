@@ -21,8 +21,6 @@ import numpy as np
 
 from .operators import SymmetricTensor, unit_rows
 
-__all__ = ["power"]
-
 _APART = 0.5  # absolute cosine above which two vectors count as the same
 _SETTLED = 1e-3
 

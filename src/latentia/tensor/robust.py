@@ -23,8 +23,6 @@ import numpy as np
 
 from .operators import unit_rows
 
-__all__ = ["robust"]
-
 _FAR = 0.5
 
 

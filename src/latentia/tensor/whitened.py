@@ -16,8 +16,6 @@ from ..linalg import Whitening, whiten
 from .decompose import decompose
 from .operators import multilinear, symmetrised
 
-__all__ = ["MomentNoise", "WhitenedDecomposition", "apply_to_modes", "decompose_whitened"]
-
 
 @dataclass(frozen=True)
 class MomentNoise:

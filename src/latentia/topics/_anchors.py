@@ -26,10 +26,8 @@ from ._pooled import NoisyPoints, pooled_vertices, sharpened_vertices
 
 MOST_LONERS = 2000
 _LEAST_HELD = 1e-3  # weight of an anchor's own topic
-_OFTEN, _NEARLY = (
-    10,
-    0.9,
-)  # documents that an exclusive word is in; of the largest share that a word of the topic has there
+_OFTEN = 10  # documents that an exclusive word is in; of the largest share that a word of the topic has there
+_NEARLY = 0.9
 _STRENGTH = Number(0, 1, "high")
 
 

@@ -65,8 +65,6 @@ from ._refine import SETTLED, RefinedTopics, led_astray, n_candidates, refine_to
 from ._repeated import repeated_in
 from .prevalence import confusions_of
 
-__all__ = ["AnchorTopics"]
-
 _GAP = Number(0, 1)
 _PART_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far larger
 _KEPT_TOL = 1e-14  # of moments that are added: their order changes nothing else then

@@ -46,8 +46,6 @@ from ._embedders import Embedder, embed
 from ._shown import ordered_words
 from ._told import recall_of_words, words_tell
 
-__all__ = ["EmbeddingTopics"]
-
 _SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 """Numbers of topics that "auto" compares at least."""
 _OVERSAMPLE = 12  # principal directions beyond the number of topics

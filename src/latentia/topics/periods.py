@@ -13,8 +13,6 @@ import numpy as np
 from .._entries import is_missing
 from ..exceptions import LatentiaError
 
-__all__ = ["UNITS", "Periods", "is_blank", "periods_of"]
-
 UNITS = ("day", "week", "month", "quarter", "year", "decade", "century")
 _MOST = 24  # periods that are chosen by default
 _DAYS = re.compile(r"\s*(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})")

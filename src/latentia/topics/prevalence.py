@@ -35,8 +35,6 @@ from ..exceptions import LatentiaError
 from ..metrics import match_components
 from .periods import Periods, is_blank, periods_of
 
-__all__ = ["InGroups", "Interval", "Prevalence", "confusions_of", "groups_of", "prevalence", "unmixing"]
-
 _MOST_GROUPS = 200
 _POOLED = 10.0  # documents by which the spread of all groups counts in that of one
 _LEVEL = Number(0.0, 1.0)

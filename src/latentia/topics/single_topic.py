@@ -60,8 +60,6 @@ from ._prediction import OtherDocuments, other_documents, prediction_checks
 from ._refine import smoothed
 from .prevalence import confusions_of
 
-__all__ = ["SingleTopicModel"]
-
 _SOFTLY = 0.7  # share of the word frequencies in the topics that "auto" starts from
 _PSEUDO = 0.01  # pseudo-counts of a word that are started from, on average
 _OF_PAIRS = 0.6  # of the share of the pairs that topics leave

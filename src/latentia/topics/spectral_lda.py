@@ -53,8 +53,6 @@ from ._prediction import OtherDocuments, completion, other_documents, prediction
 from ._refine import SETTLED, refine_topics, smoothed, sweeps_bias
 from .prevalence import confusions_of
 
-__all__ = ["SpectralLDA"]
-
 
 @dataclass(frozen=True)
 class _Counted:

@@ -9,8 +9,6 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from ..exceptions import LatentiaError, MissingExtraError
 
-__all__ = ["language_code", "languages", "stop_words"]
-
 _CODES = {
     "afrikaans": "af", "arabic": "ar", "armenian": "hy", "basque": "eu", "bengali": "bn", "breton": "br",
     "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da",

@@ -11,8 +11,6 @@ import numpy as np
 from .._entries import is_missing
 from ..exceptions import LatentiaError, MissingExtraError
 
-__all__ = ["check_texts", "texts_of"]
-
 # Chinese and Japanese; Thai, Lao, Burmese and Khmer.
 _IDEOGRAPHS = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
 _ABUGIDAS = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e80-\u0edf\u1000-\u109f\u1780-\u17d3\uaa60-\uaa7f"

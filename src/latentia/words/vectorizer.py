@@ -19,8 +19,6 @@ from ..exceptions import LatentiaError, MissingExtraError
 from .stop_words import language_code, stop_words
 from .texts import check_texts, refuse_unsegmented, segmenter
 
-__all__ = ["UnsavedVectorizer", "WordVectorizer", "learn_words"]
-
 WordsOfPart: TypeAlias = tuple[int, Counter[str], Counter[str]]
 
 _FEW, _MANY = 20, 20_000  # documents from which on words in a single one say nothing, and words in a handful

@@ -14,8 +14,6 @@ from scipy import sparse
 from ...exceptions import LatentiaError
 from ._draws import check_sizes
 
-__all__ = ["SparseCodes", "sparse_codes"]
-
 
 @dataclass(frozen=True)
 class SparseCodes:

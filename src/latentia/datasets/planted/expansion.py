@@ -19,8 +19,6 @@ from scipy import sparse
 
 from ...exceptions import LatentiaError
 
-__all__ = ["NetworkProperties", "NetworkProperty", "network_properties"]
-
 _PAIRS = 1 << 23  # pairs of nodes that are looked at a time
 
 

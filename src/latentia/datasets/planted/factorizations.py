@@ -15,8 +15,6 @@ import numpy as np
 from ..._parameters import Choice, Constraint, Integer, Number, OrNone, check_parameter
 from ...exceptions import LatentiaError
 
-__all__ = ["SeparableRows", "separable_rows"]
-
 _ALLOWED: dict[str, Constraint] = {
     "n_rows": Integer(1), "n_features": Integer(1), "n_components": Integer(1), "n_pure": Integer(0),
     "mixtures": Choice("dirichlet", "midpoints"), "concentration": OrNone(Number(0)), "purity": Number(0, 1, "high"),

@@ -17,8 +17,6 @@ from ...exceptions import LatentiaError
 from ...likelihood import draw_edges
 from ._draws import check_sizes
 
-__all__ = ["PlantedCommunities", "mixed_membership_graph"]
-
 
 @dataclass(frozen=True)
 class PlantedCommunities:

@@ -31,8 +31,6 @@ from ...exceptions import LatentiaError
 from ...likelihood.sampling import alias_tables
 from ._draws import check_sizes, geometric_weights
 
-__all__ = ["LabelModelTruth", "PlantedLabels", "TopicTerms", "label_model", "labelled_corpus"]
-
 _BLOCK_ROWS = 4096
 _MOST_DENSE_BYTES = 2e9
 _MOST_DRAWS = 1024.0

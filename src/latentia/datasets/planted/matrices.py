@@ -16,15 +16,6 @@ from ...exceptions import LatentiaError
 from ._draws import check_sizes
 from .sequences import PlantedChain, cumulated, stationary_of, walk
 
-__all__ = [
-    "PlantedBlocks",
-    "PlantedPairs",
-    "block_model",
-    "two_state_chain",
-    "word_distributions",
-    "word_pairs",
-]
-
 _ZIPF = 2.7
 
 

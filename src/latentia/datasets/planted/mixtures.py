@@ -17,8 +17,6 @@ import numpy as np
 from ...exceptions import LatentiaError
 from ._draws import check_sizes, checked_variance, gaussian_rows, geometric_weights, separated_means
 
-__all__ = ["PlantedMixture", "PlantedProducts", "PlantedTable", "gaussian_mixture", "mixed_table", "product_mixture"]
-
 
 @dataclass(frozen=True)
 class PlantedMixture:

@@ -20,8 +20,6 @@ from scipy.optimize import linprog
 from ...exceptions import LatentiaError
 from ._draws import check_sizes
 
-__all__ = ["NetworkSamples", "UncompressibleNetwork", "sparse_network", "threshold_margins", "uncompressible_network"]
-
 _PIECE_EDGES = 1 << 24  # edges that are followed at a time
 
 

@@ -19,8 +19,6 @@ from ...likelihood import noisy_or_rows
 from ...passes import write_cache
 from ._draws import check_sizes, geometric_weights
 
-__all__ = ["NoisyOrTruth", "PlantedFindings", "noisy_or_network", "qmr_network"]
-
 _BLOCK_ENTRIES = 1 << 22
 _FREQUENCIES = np.array([0.025, 0.2, 0.5, 0.8, 0.985])  # what QMR's five grades of frequency stand for
 _SHARES = np.array([0.2, 0.35, 0.25, 0.15, 0.05])

@@ -21,15 +21,6 @@ from scipy.spatial.distance import pdist
 from ...exceptions import LatentiaError
 from ._draws import check_sizes, checked_variance, gaussian_rows, redraw, separated_means
 
-__all__ = [
-    "PlantedChain",
-    "PlantedCountChain",
-    "PlantedGaussianChain",
-    "count_chain",
-    "gaussian_chain",
-    "hidden_markov_chain",
-]
-
 
 @dataclass(frozen=True)
 class PlantedChain:

@@ -15,8 +15,6 @@ import numpy as np
 from ...exceptions import LatentiaError
 from ._draws import check_sizes, redraw
 
-__all__ = ["PlantedSources", "independent_sources"]
-
 _DRAWS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "laplace": lambda rng, n: rng.laplace(scale=np.sqrt(0.5), size=n),
     "uniform": lambda rng, n: rng.uniform(-np.sqrt(3), np.sqrt(3), size=n),

@@ -22,8 +22,6 @@ from ...exceptions import LatentiaError
 from ...likelihood.sampling import WordSampler
 from ._draws import geometric_weights, separated_means
 
-__all__ = ["PlantedEmbeddings", "PlantedTopics", "TopicModelTruth", "embedded_corpus", "topic_corpus", "topic_model"]
-
 _BLOCK_ROWS = 4096
 
 

@@ -16,16 +16,6 @@ import numpy as np
 from ...exceptions import LatentiaError
 from ._draws import check_sizes
 
-__all__ = [
-    "PlantedComponents",
-    "PlantedContrast",
-    "PlantedViews",
-    "cases_and_controls",
-    "contrastive_views",
-    "grid_edges",
-    "rich_components",
-]
-
 _PROBLEMS = ("pca", "regression", "logistic", "mixture", "ising")
 _SHARED = ("uniform", "exponential", "laplace", "gaussian", "mixture", "spins")
 _GIBBS_SWEEPS = 60

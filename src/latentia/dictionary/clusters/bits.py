@@ -10,8 +10,6 @@ from numba import njit
 
 from ..._threads import for_chunks
 
-__all__ = ["PackedGraph", "connection_graph"]
-
 _AT_ONCE = 1 << 21  # inner products that are held at a time
 _ROWS = 256
 

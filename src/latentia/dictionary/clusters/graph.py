@@ -16,8 +16,6 @@ from numba import njit
 
 from .bits import PackedGraph, count_common, popcount
 
-__all__ = ["GraphClusters", "recover_graph"]
-
 _SHARE, _DEVIATIONS = 0.3, 2.0  # of the set, and of the count by chance, that a tuple must have above what chance gives
 _SMALLEST, _LARGEST = 0.25, 1.6  # times the expected size of a set
 _SAME = 0.4  # Jaccard similarity from which on two sets are one

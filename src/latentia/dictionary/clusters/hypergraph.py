@@ -20,8 +20,6 @@ from ..._threads import for_chunks
 from ...exceptions import LatentiaError
 from .bits import popcount
 
-__all__ = ["TripleGraph", "recover_graph_3wise", "three_wise_graph"]
-
 _SHARE = 0.5  # of the pairs of a set, with which each of its nodes makes triples
 _LARGEST = 1.8  # times the expected size of a set
 _NEW = 0.5  # share of the triples of a set that no other set has

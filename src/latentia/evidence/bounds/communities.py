@@ -7,12 +7,6 @@ import math
 from ...exceptions import LatentiaError
 from ._positive import check_positive
 
-__all__ = [
-    "community_errors",
-    "community_strength",
-    "support_threshold",
-]
-
 
 def community_strength(n_nodes: int, n_components: int, constant: float = 1.0) -> float:
     """(p - q) / sqrt(p) that recovery needs: k / sqrt(n) (Theorem 8.4), p and q being edge probabilities inside and across.

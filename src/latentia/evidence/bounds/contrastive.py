@@ -6,15 +6,6 @@ import math
 
 from ._positive import check_positive
 
-__all__ = [
-    "biased_gradient_error",
-    "contrastive_map_error",
-    "contrastive_operations",
-    "contrastive_rows",
-    "rich_component_operations",
-    "rich_component_rows",
-]
-
 
 def contrastive_map_error(eps: float, *, norm: float, radius: float, cumulant: float, constant: float = 1.0) -> float:
     """Error of the linear map from fourth cumulants within eps in Frobenius norm: eps |A|^2 R^4 / sigma_4^2 (Lemma B.3).

@@ -15,13 +15,6 @@ from scipy.special import gammaln, logsumexp
 from ...exceptions import LatentiaError
 from ._positive import check_positive
 
-__all__ = [
-    "kesten_stigum",
-    "least_pair_eigenvalue",
-    "probability_matrix_pairs",
-    "two_state_detection",
-]
-
 
 def two_state_detection(
     n_steps: int | Sequence[int] | np.ndarray, n_symbols: int, switch: float = 0.25, contrast: float = 1.0

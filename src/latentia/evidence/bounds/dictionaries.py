@@ -7,17 +7,6 @@ from typing import NamedTuple
 
 from ._positive import check_positive
 
-__all__ = [
-    "WeakDictionaryBounds",
-    "chance_of_common_neighbour",
-    "dictionary_rows",
-    "dictionary_sparsity",
-    "dictionary_svd",
-    "disjoint_product",
-    "piercing_probability",
-    "weak_dictionary",
-]
-
 
 def dictionary_sparsity(
     n_features: int, n_components: int, incoherence: float, *, order: int = 3, constant: float = 1.0

@@ -7,21 +7,6 @@ from typing import NamedTuple
 
 from ._positive import check_positive
 
-__all__ = [
-    "ApproximateFactorizationBounds",
-    "LonerPrograms",
-    "PolynomialSystem",
-    "RobustLonerBounds",
-    "approximate_factorization_bounds",
-    "factorization_system",
-    "hyperplane_partition_count",
-    "hyperplane_partition_operations",
-    "loner_programs",
-    "robust_loner_bounds",
-    "robust_loner_noise_limit",
-    "simplicial_factorization_system",
-]
-
 
 class PolynomialSystem(NamedTuple):
     """Systems of polynomial inequalities whose solutions are nonnegative factorizations.

@@ -10,12 +10,6 @@ from typing import NamedTuple
 from ...exceptions import LatentiaError
 from ._positive import check_positive
 
-__all__ = [
-    "MultiLabelErrors",
-    "multilabel_documents",
-    "multilabel_errors",
-]
-
 
 def multilabel_documents(
     n_components: int,

@@ -9,15 +9,6 @@ from typing import NamedTuple
 from ...exceptions import LatentiaError
 from ._positive import check_positive
 
-__all__ = [
-    "NetworkConditions",
-    "network_conditions",
-    "network_density",
-    "network_rows",
-    "third_moment_bounds",
-    "triple_recovery",
-]
-
 
 def network_rows(n_units: int, density: float, constant: float = 1.0) -> float:
     """Rows for all edges of a sparse network: log^2 n / rho^2 (Theorems 6.1, 6.6 and 6.14).

@@ -6,12 +6,6 @@ import math
 
 from ._positive import check_positive
 
-__all__ = [
-    "noisy_or_causes",
-    "noisy_or_error",
-    "noisy_or_rows",
-]
-
 _LARGEST_TAU = 1e100  # whose powers are in range
 
 

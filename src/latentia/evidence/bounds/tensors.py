@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from ._positive import check_positive
 
-__all__ = [
-    "tensor_noise_limit",
-    "tensor_samples",
-    "tensor_vector_error",
-]
-
 
 def tensor_noise_limit(smallest_weight: float, n_components: int, constant: float = 1.0) -> float:
     """Operator norm of the noise up to which the tensor power method is proven: C lambda_min / K (Theorem 7.9).

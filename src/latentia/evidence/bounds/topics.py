@@ -8,17 +8,6 @@ import numpy as np
 
 from ._positive import check_positive
 
-__all__ = [
-    "almost_anchor_cover",
-    "almost_anchor_noise_limit",
-    "anchor_cover",
-    "anchor_noise_limit",
-    "dirichlet_topic_documents",
-    "l1_condition_number",
-    "runoff_threshold",
-    "topic_documents",
-]
-
 
 def topic_documents(
     eps: float,

@@ -31,8 +31,6 @@ from ._restricted_cover import restricted_cover_bound
 from ._results import Approximation, Factorization, Impossible, LowerBound, RankBounds, RankMinor, Undecided
 from ._search import Search
 
-__all__ = ["exact_nmf", "nonnegative_rank"]
-
 Factors = tuple[np.ndarray, np.ndarray]
 
 

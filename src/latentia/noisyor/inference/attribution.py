@@ -13,8 +13,6 @@ from .posterior import posteriors
 from .records import EPS, SAMPLING, as_flags
 from .sampling import VISITED, states_visited, stream_of
 
-__all__ = ["attributions"]
-
 _LIKELIEST, _PAIRED, _AT_ONCE = 256, 32, 64
 
 

@@ -9,8 +9,6 @@ from ..._threads import for_chunks, one_blas_thread
 from .network import Prepared
 from .records import EPS, Posteriors
 
-__all__ = ["MOST_CAUSES", "enumerate_configurations"]
-
 MOST_CAUSES = 14
 
 

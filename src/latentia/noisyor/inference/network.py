@@ -20,8 +20,6 @@ from numba import njit
 from ...exceptions import LatentiaError
 from .search import SearchModel
 
-__all__ = ["Network", "Prepared", "absorb"]
-
 _LEAST_LEAK = 1e-12
 _LEAST_PRIOR = 1e-300
 _LARGEST_PRIOR, _LARGEST = 1 - 1e-15, 1 - 1e-12

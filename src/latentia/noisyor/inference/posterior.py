@@ -28,8 +28,6 @@ from .sampling import sample, stream_of
 from .search import Likely, likely_configurations
 from .subsets import LOST, MOST_COVERED, MOST_PRESENT, n_terms, sum_over_subsets
 
-__all__ = ["posteriors"]
-
 _ROWS = 4  # of a task: exact rows take milliseconds
 _MANY = 60  # causes: with more, what a row takes must not go with all of them
 _TERMS = 1 << 22  # of a sum over subsets with many causes

@@ -17,8 +17,6 @@ from scipy.special import entr
 
 from .network import Network
 
-__all__ = ["Question", "questions"]
-
 _TINY = 1e-300
 
 

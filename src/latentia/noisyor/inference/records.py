@@ -9,8 +9,6 @@ import numpy as np
 
 from ...exceptions import LatentiaError
 
-__all__ = ["ENUMERATION", "EPS", "QUICKSCORE", "SAMPLING", "SEARCH", "Posteriors", "as_flags", "lists_of"]
-
 ENUMERATION, QUICKSCORE, SAMPLING, SEARCH = 0, 1, 2, 3
 EPS = float(np.finfo(float).eps)
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["VISITED", "sample", "states_visited", "stream_of"]
-
 _CHAINS, _BATCHES = 4, 8
 _BURN_IN, _FIRST_BATCH, _LAST_BATCH = 100, 50, 1600
 _EXCHANGES = 4  # after a sweep

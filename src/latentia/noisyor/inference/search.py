@@ -22,17 +22,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = [
-    "MOST_CANDIDATES",
-    "MOST_FOUND",
-    "Likely",
-    "SearchModel",
-    "fire",
-    "likely_configurations",
-    "most_links",
-    "own_links",
-]
-
 MOST_FOUND = 128  # configurations of a row
 MOST_CANDIDATES = 62  # bits of a configuration
 _KEPT, _LOOKED_AT = 7.0, 6.0  # nats below the best

@@ -17,8 +17,6 @@ from numba import njit
 
 from .records import EPS
 
-__all__ = ["LOST", "MOST_COVERED", "MOST_PRESENT", "n_terms", "sum_over_subsets"]
-
 MOST_PRESENT = 14  # findings present: 2^14 terms
 MOST_COVERED = 16  # the same without subtractions: 2^16 sets take as long as sampling
 LOST = 1e-9  # the error of Quickscore above which the sum is done without subtractions

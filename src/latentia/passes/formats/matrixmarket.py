@@ -18,8 +18,6 @@ from ._text import open_lines, refuse_nul, shown
 from ._triples import EXPECTED, Triples, convert_triples, entries, limits
 from ._vocabulary import vocabulary_beside
 
-__all__ = ["convert"]
-
 _PIECE = 1 << 22  # entries of a dense table that are turned at once
 _LAYOUTS, _SYMMETRIES = ("coordinate", "array"), {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 _FIELDS = {

@@ -19,8 +19,6 @@ from ..cache import CacheWriter
 from ._sizes import MOST, believable
 from ._text import chunks, fail, is_packed, open_lines, plain_name
 
-__all__ = ["convert", "is_array", "map_array"]
-
 _LARGEST = 2**53  # what is exact as a float
 _PIECE = 1 << 20  # rows that are looked at together
 _MAGIC = b"\x93NUMPY"

@@ -12,8 +12,6 @@ import numpy as np
 from ...exceptions import LatentiaError, MissingExtraError
 from ..cache import CacheWriter
 
-__all__ = ["OPTIONS", "arrow_kind", "convert", "open_parquet"]
-
 OPTIONS = ("columns",)
 
 

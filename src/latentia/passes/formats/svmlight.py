@@ -25,8 +25,6 @@ from ..cache import CacheWriter
 from ._sizes import MOST, believable, header_number
 from ._text import chunks, fail, open_text
 
-__all__ = ["OPTIONS", "convert"]
-
 _PARAMETERS = ("zero_based", "labels_zero_based")
 OPTIONS = (*_PARAMETERS, "n_features", "n_labels")
 _NAMES = ("features", "labels")

@@ -10,8 +10,6 @@ from ._sizes import check_shape, header_number
 from ._text import open_lines, shown
 from ._triples import Triples, convert_triples
 
-__all__ = ["convert"]
-
 
 def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
     """One table of counts, with the words that lie beside it."""

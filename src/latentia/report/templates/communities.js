@@ -4,19 +4,12 @@
   const byId = (id) => document.getElementById(id);
   const body = document.querySelector("#node-table tbody");
   const headings = [...document.querySelectorAll("#node-table th")];
-  const step = 50;
+  const { button, element } = Charts, step = 50;
   let [shown, sorted] = [step, nodes];
-
-  function element(tag, className, text) {
-    const node = document.createElement(tag);
-    if (className) node.className = className;
-    if (text !== undefined) node.textContent = text;
-    return node;
-  }
 
   // A community with its share: a key in its colour, as elsewhere on the page.
   function part([number, share]) {
-    const [item, key] = [element("span", "part"), element("b", "key", number)];
+    const [item, key] = [element("span", "part"), element("b", "key", String(number))];
     key.style.borderColor = colours[number % colours.length];
     item.append(key, ` ${(100 * share).toFixed(0)}%`);
     return item;
@@ -38,10 +31,7 @@
     const more = byId("more");
     more.textContent = found.length ? `${Math.min(shown, found.length)} of ${found.length.toLocaleString("en")} ` : "None. ";
     if (found.length <= shown) return;
-    const button = element("button", "", "Show more");
-    button.type = "button";
-    button.addEventListener("click", () => { shown *= 2; fill(); });
-    more.append(button);
+    more.append(button("Show more", () => { shown *= 2; fill(); }));
   }
 
   const values = [

@@ -101,7 +101,7 @@ def test_its_command(modules, tmp_path, monkeypatch):
     np.savetxt(tmp_path / "waits.csv", waits(3000), header="minutes", comments="")
     monkeypatch.chdir(tmp_path)
     alone = typer.Typer(add_completion=False)
-    alone.command("exponentials")(as_command(modules[2].exponentials))
+    alone.command("exponentials")(as_command("exponentials"))
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         alone(["waits.csv", "--column", "minutes", "--out", "o", "--quiet"], standalone_mode=False)
     assert "2 components" in printed.getvalue()

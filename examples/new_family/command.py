@@ -9,7 +9,7 @@ from typing import Any
 from exponentials import ExponentialMixture
 from page import rows_of, summarize_exponentials
 
-from latentia.cli._options import Run
+from latentia.cli._run import Run
 from latentia.cli._shared import Comparison, Reading, learn, parse_sizes
 from latentia.cli._tables import described, labels_of, read_like, read_numbers
 from latentia.datasets.tables import dense

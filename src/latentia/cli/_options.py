@@ -1,158 +1,126 @@
-"""What the shell calls: a command, whose options follow from its signature and from what its docstring says of them."""
+"""What the shell calls: a command, whose options follow from its signature and from what its docstring says of them.
+
+Both are read from the text of its module, which is imported when the command runs: help and a wrong option wait for nothing.
+"""
 
 from __future__ import annotations
 
-import functools
+import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..passes import checkpointing, on_cluster
-from ._shared import Reading, Results, check_choice, check_jobs, steps_of
+from ..exceptions import LatentiaError
 
 _ENTRY = re.compile(r"^(\w+)(?: : (.*))?\n((?: +.+\n?)+)", re.MULTILINE)
 _TOKEN = re.compile(r"\{[^}]*\}|[^,\s][^,]*")
 _BOUND = re.compile(r"([<>])= ([\d.]+)")
+
+_OPTIONS = {
+    "covariance_type": "--covariance",
+    "n_components": "-k",
+    "n_features": None,
+    "n_jobs": "--jobs",
+    "n_labels": None,
+    "n_partitions": "--partitions",
+    "random_state": "--seed",
+    "size": "--patch",
+    "zero_based": "--zero-based/--one-based",
+    "labels_zero_based": "--labels-zero-based/--labels-one-based",
+}
+"""What commands call the parameters of estimators and readers, None if they set them themselves; other options have the name
+of the parameter."""
+_NAMED = re.compile(
+    r"\b(cache|columns?|columns_v|encoding|ignore|lower|min_count|sequence|size|tags|target)=(?=[\s.,)])"
+)  # in texts of readers
+_VALUES = {"cache=False": "--no-cache", "classes=True": "--fit logistic", "classes=False": "--fit regression"}
+
+
+def check_jobs(jobs: int) -> int:
+    """A number of threads, if it is one."""
+    if jobs == 0 or jobs < -1:
+        raise LatentiaError(f"--jobs {jobs}: give a number of threads, or -1 for every core.")
+    return jobs
+
+
+def steps_of(refine: str) -> int | str:
+    """A number of steps, or "auto"."""
+    if refine == "auto":
+        return refine
+    if not re.fullmatch(r"\d{1,6}", refine):
+        raise LatentiaError(f"--refine {refine}: give a number of steps, 0 to keep to the theorem, or auto.")
+    return int(refine)
+
+
+def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise unless an option has one of its values."""
+    if value not in allowed:
+        raise LatentiaError(f"{option} {value!r}: use one of {', '.join(allowed)}.")
+
+
 _CHECKS: dict[str, Callable[[Any], Any]] = {"refine": steps_of, "jobs": check_jobs}
 
 
-@dataclass(frozen=True)
-class Run:
-    """What the options say that all commands which learn have.
-
-    Parameters
-    ----------
-    out : --out, -o
-        Folder for the results.
-    cache
-        Folder for binary copies of tables, which later runs read faster; by default that of each file.
-    no_cache
-        Keep no binary copies.
-    encoding
-        Encoding of texts and CSV files, such as cp1251; detected by default.
-    seed : >= 0
-        Seed of the random splits and starts.
-    jobs
-        Number of threads; -1 uses every core.
-    evidence
-        Print all checks, not only those that decide.
-    force
-        Replace the results of an earlier run in the folder.
-    quiet : --quiet, -q
-        Show no progress.
-    checkpoint
-        Folder for the state of long fits: after a crash the same command goes on from it. Removed in the end.
-    scheduler
-        Address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers make the passes over files.
-
-    Other Parameters
-    ----------------
-    as_json : --json
-        Print one JSON object for programs; all else goes to standard error.
-    columns
-        Columns of numbers to use, separated by commas; by default all of them.
-    ignore
-        Columns not to use, such as an id, separated by commas.
-    missing
-        Cells without a value: drop leaves their rows out, mean puts the mean of the column there; by default they are an error.
-    splits : >= 0, <= 3
-        Fits on parts of the data, for the expected errors; 0 measures none.
-    refine
-        Steps of refinement after the recovery: a number, 0 for the theorem, or auto: until it converges.
-    keep_moments
-        Keep sums over the rows in the model, so that rows can be added and models merged: see 'update' and 'merge'.
-    effects
-        Formula of columns, such as '~ party + year': their effects on the components, with error bars.
-    cluster
-        With --effects: column of what rows depend on each other within, such as an author.
-    column
-        Text column of a CSV file or workbook.
-    split
-        Cut texts into documents: chapter, paragraph, or a number of words. A text file is one text then.
-    metadata
-        Table about the documents: a row for each, in order, or with its name in the first column.
-    vocabulary
-        Words of a table of counts, one per line.
-    stop_words
-        Words to skip: english (the default), german, ..., none, or a file of words to skip besides the English ones; several
-        separated by commas.
-    min_df : >= 1
-        Skip words in fewer documents; by default 2, or 5 of 20,000 documents.
-    max_df : >= 0.0, <= 1.0
-        Skip words in more than this share of the documents; by default 0.5.
-    """
-
-    out: Path
-    cache: Path | None = None
-    no_cache: bool = False
-    encoding: str | None = None
-    seed: int = 0
-    jobs: int = -1
-    evidence: bool = False
-    force: bool = False
-    quiet: bool = False
-    checkpoint: Path | None = None
-    scheduler: str | None = None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Of every estimator."""
-        return {"random_state": self.seed, "n_jobs": self.jobs, "verbose": not self.quiet}
-
-    def results(self, source: Path, *files: str) -> Results:
-        """Where results go, after a look whether they can; ``files`` may be written besides those of all commands."""
-        found = Results(self.out, source, files, self.force, self.evidence, not self.quiet)
-        found.check()
-        return found
-
-    def reading(self, missing: str | None = None, ways: tuple[str, ...] = ()) -> Reading:
-        """How files are read."""
-        return Reading.of(self.quiet, self.cache, self.no_cache, missing, ways, encoding=self.encoding)
-
-    @contextmanager
-    def placed(self) -> Iterator[None]:
-        """Fits run on the cluster, and keep what they have read, where the options say so."""
-        with ExitStack() as around:
-            if self.checkpoint is not None:
-                around.enter_context(checkpointing(self.checkpoint))
-            if self.scheduler is not None:
-                around.enter_context(on_cluster(self.scheduler))
-            yield
-
-
-def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with options for what its signature has; where it takes a `Run` first, it has those of this as well.
+def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[..., Any]:
+    """The function of a command, with options for what its signature has; one that takes a `Run` first has those of it as well.
 
     Behind the colon of a parameter its docstring may give names of the option, choices in braces, and bounds; an argument
-    is called as words in capitals say.
+    is called as words in capitals say. ``ready`` is called when the modules of the command are there, before it runs.
     """
-    says, _, own = (inspect.getdoc(function) or "").partition("\n\nParameters\n")
-    described = _described(inspect.getdoc(Run) or "") | _described(own)
-    given = list(inspect.signature(function, eval_str=True).parameters.values())
-    learns = given[0].annotation is Run
-    of_all = dict(inspect.signature(Run, eval_str=True).parameters) if learns else {}
+    module = name.replace("-", "_")
+    given, says, own = _read(module, module)
+    of_all, _, shared = _read("_run", "Run")
+    learns = given[0].annotation == "Run"
     if learns:
-        of_all["out"] = of_all["out"].replace(default=Path(function.__name__.replace("_", "-")))
-    asks = [inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)]
-    options = [_option(one, *described[one.name]) for one in (*given[learns:], *of_all.values(), *asks)]
+        of_all[0] = of_all[0].replace(default=Path(name))
+    asks = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
+    described = shared | own
+    options = [_option(one, *described[one.name]) for one in (*given[learns:], *(of_all if learns else ()), asks)]
 
-    @functools.wraps(function)
     def run(as_json: bool = False, **values: Any) -> Any:
-        if not learns:
+        function = getattr(import_module(f".{module}", __package__), module)
+        record = import_module("._run", __package__).Run if learns else None
+        if ready is not None:
+            ready()
+        if record is None:
             return function(**values)
-        shared = Run(**{one: values.pop(one) for one in of_all})
+        shared = record(**{one.name: values.pop(one.name) for one in of_all})
         with shared.placed():
             return function(shared, **values)
 
-    run.__doc__, run.__annotations__ = says, {one.name: one.annotation for one in options}
+    run.__name__, run.__doc__, run.__annotations__ = module, says, {one.name: one.annotation for one in options}
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return run
+
+
+def _read(module: str, name: str) -> tuple[list[inspect.Parameter], str, dict[str, tuple[str, str]]]:
+    """Parameters of a function or fields of a record, what it does, and what is said of each."""
+    spec: Any = find_spec(f".{module}", __package__)
+    text = spec.loader.get_source(spec.name)
+    found: Any = next(one for one in ast.parse(text).body if getattr(one, "name", None) == name)
+    if isinstance(found, ast.ClassDef):
+        fields = [one for one in found.body if isinstance(one, ast.AnnAssign)]
+        entries = [(ast.unparse(one.target), one.annotation, one.value) for one in fields]
+    else:
+        arguments, defaults = found.args.args, found.args.defaults
+        values = [None] * (len(arguments) - len(defaults)) + defaults
+        entries = [(one.arg, one.annotation, value) for one, value in zip(arguments, values, strict=True)]
+    says, _, more = (ast.get_docstring(found) or "").partition("\n\nParameters\n")
+    return [_parameter(*one) for one in entries], says, _described(more)
+
+
+def _parameter(name: str, kind: Any, value: Any) -> inspect.Parameter:
+    known = {"Path": Path, "Run": "Run"}
+    default = inspect.Parameter.empty if value is None else eval(ast.unparse(value), known)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=eval(ast.unparse(kind), known)
+    )
 
 
 def _described(text: str) -> dict[str, tuple[str, str]]:
@@ -188,3 +156,21 @@ def _one_of(option: str, choices: list[str]) -> Callable[[Any], Any]:
         return value
 
     return checked
+
+
+def in_options(error: LatentiaError) -> str:
+    """What an error says, with the command's option instead of the parameter."""
+    name = _option_of(error.parameter) if error.parameter else None
+    problem = error.problem
+    for value, option in _VALUES.items():
+        problem = problem.replace(value, option)
+    problem = re.sub(r"\bmissing='(\w+)'", r"--missing \1", problem)
+    problem = _NAMED.sub(lambda found: str(_option_of(found[1])), problem)
+    if name is None:
+        return problem
+    said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
+    return f"{name}{said}: {problem}"
+
+
+def _option_of(parameter: str) -> str | None:
+    return _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}")

@@ -35,6 +35,7 @@ from ..passes.formats import known_encoding
 from ..report.parts import first_sentence
 from ..summaries import Summary, write_csv
 from ..summaries import Table as Listing
+from ._options import check_choice, in_options
 
 MODEL_FILE = "model.npz"
 _MANIFEST = ".latentia.json"
@@ -46,40 +47,6 @@ _NARROW = 16  # characters of a text before a longer one
 _STYLES = {"supported": "bold green", "with care": "bold yellow", "partly": "bold yellow", "not supported": "bold red"}
 
 
-def check_jobs(jobs: int) -> int:
-    """A number of threads, if it is one."""
-    if jobs == 0 or jobs < -1:
-        raise LatentiaError(f"--jobs {jobs}: give a number of threads, or -1 for every core.")
-    return jobs
-
-
-def steps_of(refine: str) -> int | str:
-    """A number of steps, or "auto"."""
-    if refine == "auto":
-        return refine
-    if not re.fullmatch(r"\d{1,6}", refine):
-        raise LatentiaError(f"--refine {refine}: give a number of steps, 0 to keep to the theorem, or auto.")
-    return int(refine)
-
-
-_OPTIONS = {
-    "covariance_type": "--covariance",
-    "n_components": "-k",
-    "n_features": None,
-    "n_jobs": "--jobs",
-    "n_labels": None,
-    "n_partitions": "--partitions",
-    "random_state": "--seed",
-    "size": "--patch",
-    "zero_based": "--zero-based/--one-based",
-    "labels_zero_based": "--labels-zero-based/--labels-one-based",
-}
-"""What commands call the parameters of estimators and readers, None if they set them themselves; other options have the name
-of the parameter."""
-_NAMED = re.compile(
-    r"\b(cache|columns?|columns_v|encoding|ignore|lower|min_count|sequence|size|tags|target)=(?=[\s.,)])"
-)  # in texts of readers
-_VALUES = {"cache=False": "--no-cache", "classes=True": "--fit logistic", "classes=False": "--fit regression"}
 _WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "treats them as missing"}
 
 
@@ -457,24 +424,6 @@ def in_ways(text: str, error: CellError, reading: Reading) -> str:
     return " ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])
 
 
-def in_options(error: LatentiaError) -> str:
-    """What an error says, with the command's option instead of the parameter."""
-    name = _option_of(error.parameter) if error.parameter else None
-    problem = error.problem
-    for value, option in _VALUES.items():
-        problem = problem.replace(value, option)
-    problem = re.sub(r"\bmissing='(\w+)'", r"--missing \1", problem)
-    problem = _NAMED.sub(lambda found: str(_option_of(found[1])), problem)
-    if name is None:
-        return problem
-    said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
-    return f"{name}{said}: {problem}"
-
-
-def _option_of(parameter: str) -> str | None:
-    return _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}")
-
-
 # --- options ----------------------------------------------------------------------------------------------------
 
 
@@ -524,12 +473,6 @@ def refuse_options(source: Path, why: str, **given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise LatentiaError(f"--{name.replace('_', '-')}: {source.name}: {why}; leave it out.")
-
-
-def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise unless an option has one of its values."""
-    if value not in allowed:
-        raise LatentiaError(f"{option} {value!r}: use one of {', '.join(allowed)}.")
 
 
 def existing(path: Path, option: str) -> Path:

@@ -1,6 +1,6 @@
 """The command ``latentia``: errors of input end with a message and exit code 2.
 
-What a command needs is imported when it is called, so that ``--version``, ``--help`` and a wrong command wait for nothing.
+What a command needs is imported when it runs, so that ``--version``, ``--help`` and a wrong option wait for nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +23,7 @@ from .. import __version__
 from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
 from ..families import FAMILIES
 from ._json import JSON, plain
+from ._options import as_command, in_options
 from ._panels import in_panels
 
 COMMANDS = {family.command: family.says for family in FAMILIES} | {
@@ -46,14 +46,10 @@ _PARAMETER = re.compile(r"\b(refine|missing|encoding)='?(\w+)'?")
 """Parameters that warnings name and that are options of the same name."""
 
 
-def command_of(name: str) -> TyperCommand:
-    """A command with its options; its module is imported."""
-    module = name.replace("-", "_")
-    function = getattr(import_module(f".{module}", __package__), module)
+def command_of(name: str, ready: Callable[[], None] | None = None) -> TyperCommand:
+    """A command with its options."""
     alone = typer.Typer(add_completion=False)
-    from ._options import as_command  # with all that a command needs
-
-    alone.command(name)(as_command(function))
+    alone.command(name)(as_command(name, ready))
     return in_panels(typer.main.get_command(alone))
 
 
@@ -62,9 +58,7 @@ class _Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in self.commands:
-            self.commands[args[0]] = command_of(args[0])
-            if ctx.obj is not None:
-                ctx.obj()
+            self.commands[args[0]] = command_of(args[0], ctx.obj)
         return super().resolve_command(ctx, args)
 
 
@@ -122,8 +116,6 @@ def run(ready: Callable[[], None] | None = None) -> None:
 def _text(error: Exception) -> str:
     if not isinstance(error, LatentiaError):
         return str(error) or "there is not enough memory."
-    from ._shared import in_options  # with all that a command needs
-
     return in_options(error)
 
 

@@ -15,12 +15,12 @@ from ..exceptions import LatentiaError
 from ..moments import Graph
 from ..report.communities import memberships_of, summarize_communities
 from ..report.parts import count
-from ._options import Run
+from ._run import Run
 from ._shared import Comparison, Reading, learn, parse_sizes, say
 from ._tables import split_names
 
 _FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv"
-_THRESHOLD, _LINKS = 0.1, "held-out links"
+_LINKS = "held-out links"
 _WAYS = {"auto": "auto", "yes": True, "no": False}
 
 
@@ -33,7 +33,7 @@ def communities(
     alpha0: float | None = None,
     degree_corrected: str = "auto",
     method: str = "stars",
-    threshold: float = _THRESHOLD,
+    threshold: float = 0.1,
     splits: int = 1,
     refine: str = "auto",
 ) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _links(model: Any) -> dict[str, Any]:
 
 def apply_communities(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read edges of new nodes to those of the model; gives the function that writes what the new ones belong to."""
-    reading = model.reading_ or {"columns": None, "threshold": _THRESHOLD}
+    reading = model.reading_ or {"columns": None, "threshold": 0.1}
     known = model.names_ or range(model.n_features_in_)
     found = read_new_nodes(source, known, columns=reading["columns"], **_ways(how))
     edges, of = count(found.n_edges, "edge"), count(len(found.names), "node")

@@ -18,7 +18,7 @@ from ..report.contrast import FILES, NOUNS, SCORES, rows_of, summarize_contrast
 from ..report.contrast_peers import KINDS, contrast_peers, differences, kind_of
 from ..report.parts import count
 from ..summaries import Summary
-from ._options import Run
+from ._run import Run
 from ._shared import Comparison, Reading, learn, of_options, parse_sizes, say
 from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, scaled_rows, split_names
 

@@ -28,7 +28,7 @@ from ..exceptions import DroppedDataWarning, LatentiaError
 from ..report.dictionary import Restored, codes_of, summarize_dictionary
 from ..report.parts import count
 from ..summaries import Summary
-from ._options import Run
+from ._run import Run
 from ._shared import Comparison, Reading, hold_out, learn, of_options, parse_sizes, refuse_options, say, write_csv
 from ._tables import MISSING, Labels, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling
 

@@ -17,7 +17,7 @@ from ..report.hmm import rows_of, summarize_hmm
 from ..report.parts import count
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..summaries import Column, Summary
-from ._options import Run
+from ._run import Run
 
 from ._shared import (  # isort: skip
     Comparison, Reading, existing, of_options, learn, parse_sizes,

@@ -11,7 +11,7 @@ import numpy as np
 from ..datasets.tables import dense
 from ..ica import TensorICA
 from ..report.ica import excess_kurtosis, rows_of, summarize_ica
-from ._options import Run
+from ._run import Run
 from ._shared import Comparison, Reading, learn, parse_sizes
 from ._tables import MISSING, described, labels_of, read_like, read_numbers
 

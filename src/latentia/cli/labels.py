@@ -26,7 +26,7 @@ from ..passes import Blocks
 from ..report.labels import Names, summarize_labels
 from ..report.parts import count
 from ..summaries import Summary, write_csv
-from ._options import Run
+from ._run import Run
 from ._shared import Comparison, Reading, highest, hold_out, learn, of_options, parse_sizes, refuse_options, say
 from ._texts import kept_options, read_known, word_options
 

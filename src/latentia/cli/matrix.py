@@ -16,7 +16,7 @@ from ..moments import split_counts, symmetric_counts
 from ..report.matrix import community_evidence, summarize_matrix
 from ..report.parts import evidence_of
 from ..summaries import Column, Table
-from ._options import Run
+from ._run import Run
 from ._shared import Comparison, Reading, Rows, existing, highest, learn, parse_sizes, say
 from ._tables import split_names
 

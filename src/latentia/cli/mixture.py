@@ -14,8 +14,9 @@ from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..report.mixture import means_of, rows_of, summarize_mixture
 from ..summaries import Summary
 from ._effects import Covariates, effects_of
-from ._options import Run
-from ._shared import Comparison, Reading, check_choice, hold_out, learn, parse_sizes, say
+from ._options import check_choice
+from ._run import Run
+from ._shared import Comparison, Reading, hold_out, learn, parse_sizes, say
 from ._tables import MISSING, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling, split_names
 
 

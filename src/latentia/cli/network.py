@@ -21,7 +21,7 @@ from ..exceptions import LatentiaError
 from ..report.network import summarize_network
 from ..report.noisy_or import percent
 from ..report.parts import count
-from ._options import Run
+from ._run import Run
 from ._shared import Reading, existing, learn, say, write_csv
 from ._tables import Labels, Table, announce, binary, described, quoted, read_like, read_numbers
 

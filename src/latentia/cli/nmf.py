@@ -22,7 +22,7 @@ from ..report.parts import count
 from ..summaries import Summary
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
-from ._options import Run
+from ._run import Run
 from ._shared import Comparison, Reading, Results, Sizes, hold_out, learn, of_options, parse_sizes, refuse_options, say
 from ._tables import (
     MISSING,

@@ -19,11 +19,12 @@ from ..noisyor.inference import ENUMERATION, QUICKSCORE, SAMPLING, SEARCH, Poste
 from ..passes import Blocks
 from ..report.noisy_or import percent, summarize_noisy_or
 from ..summaries import Summary, write_csv
-from ._options import Run
+from ._options import in_options
+from ._run import Run
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
-    Comparison, Reading, Rows, highest, hold_out, in_options, learn, parse_sizes, say,
+    Comparison, Reading, Rows, highest, hold_out, learn, parse_sizes, say,
 )  # fmt: skip
 from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers
 

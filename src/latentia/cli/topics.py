@@ -19,8 +19,8 @@ from ..passes import Blocks
 from ..report.topics import names_of, rows_of, summarize_topics
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._effects import effects_of
-from ._options import Run
 from ._prevalence import no_columns, prevalence_in
+from ._run import Run
 from ._shared import Comparison, Reading, Sizes, existing, hold_out, learn, parse_sizes, say
 from ._texts import kept_options, read_known, say_words, split_of, word_options
 

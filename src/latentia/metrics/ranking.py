@@ -94,9 +94,8 @@ def document_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
 
     def task(start: int, stop: int) -> None:
         _auc(indptr, indices, scores, start, stop, out)
-        of_many = start + np.flatnonzero(np.diff(indptr[start : stop + 1]) > _FEW)
-        if len(of_many):
-            _auc_of_many(indptr, indices, scores, of_many, out)
+        for d in start + np.flatnonzero(np.diff(indptr[start : stop + 1]) > _FEW):
+            out[d] = _auc_of_many(scores[d], indices[indptr[d] : indptr[d + 1]])
 
     for_chunks(task, len(scores), _rows_of_chunk(scores), n_jobs)
     return out
@@ -426,6 +425,15 @@ def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:
             _sink(value, place, root, end)
 
 
+def _auc_of_many(row: np.ndarray, own: np.ndarray) -> float:
+    """As `_auc`, for a row of many labels."""
+    p, lacking, ordered = len(own), len(row) - len(own), np.sort(row)
+    if lacking == 0:
+        return np.nan
+    won = sum(int(np.searchsorted(ordered, row[own], side).sum()) for side in ("left", "right"))
+    return (won - p * p) / (2.0 * p * lacking)
+
+
 @njit(nogil=True, cache=True)
 def _auc(
     indptr: Any, indices: Any, scores: Any, first: Any, last: Any, out: Any
@@ -445,20 +453,6 @@ def _auc(
         won = np.int64(0)
         for label in own:
             won += _twice_won(row, row[label])
-        out[d] = (won - p * p) / (2.0 * p * lacking)
-
-
-@njit(nogil=True, cache=True)
-def _auc_of_many(indptr: Any, indices: Any, scores: Any, rows: Any, out: Any) -> None:  # pragma: no cover - compiled
-    """As `_auc`, for rows of many labels; apart from it, since sorting takes long to compile and few fits have such rows."""
-    for d in rows:
-        row, own = scores[d], indices[indptr[d] : indptr[d + 1]]
-        p, lacking = len(own), len(row) - len(own)
-        if lacking == 0:
-            continue
-        won, held = np.int64(0), np.sort(row[own])
-        for j in range(len(row)):
-            won += 2 * p - np.searchsorted(held, row[j]) - np.searchsorted(held, row[j], side="right")
         out[d] = (won - p * p) / (2.0 * p * lacking)
 
 

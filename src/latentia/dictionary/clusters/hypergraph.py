@@ -143,7 +143,9 @@ def recover_graph_3wise(
         largest,
         min_size,
     )
-    return sparse.csr_array((np.ones(len(nodes), dtype=bool), nodes, starts), shape=(len(starts) - 1, graph.n_nodes))
+    sets = sparse.csr_array((np.ones(len(nodes), dtype=bool), nodes, starts), shape=(len(starts) - 1, graph.n_nodes))
+    sets.sort_indices()
+    return sets
 
 
 @njit(nogil=True, cache=True)
@@ -310,8 +312,13 @@ def _recovered(
             inside[members[i]] = False
         if new < _NEW * total - 3:  # the triple that started it was marked, three times
             continue
-        while len(nodes) < starts[-1] + size:
-            nodes = np.append(nodes, np.empty(len(nodes), np.int64))
-        nodes[starts[-1] : starts[-1] + size] = np.sort(members[:size])
-        starts.append(starts[-1] + size)
+        end = starts[-1]
+        if len(nodes) < end + size:
+            more = np.empty(2 * (end + size), np.int64)
+            for i in range(end):
+                more[i] = nodes[i]
+            nodes = more
+        for i in range(size):
+            nodes[end + i] = members[i]
+        starts.append(end + size)
     return nodes[: starts[-1]], np.array(starts)

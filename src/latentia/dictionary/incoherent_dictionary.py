@@ -52,6 +52,7 @@ _SHARES = 0.5, 0.8, 0.9, 1.0, 1.1  # of the clusters, that "auto" compares
 _GROWTH = 4  # atoms a row more or fewer that are looked at together
 _MOST_CHANGES = 12
 _SAMPLE = 2000
+_ONE_FEATURE = 0.75  # share of an atom in one feature; those of planted dictionaries have up to half
 
 
 class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
@@ -255,6 +256,11 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     def _reading(self, fitted: Fitted) -> Reading:
         """Codes of rows."""
         return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
+
+    def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> np.ndarray:
+        """Atoms of one feature too: heavy-tailed features that have nothing to do with each other give such."""
+        one_feature = (self.components_**2).max(axis=1) > _ONE_FEATURE
+        return one_feature | np.asarray(super()._may_be_nothing(fitted, checks))
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what codes leave and where atoms come together; and a half's atoms on other rows."""

@@ -83,9 +83,9 @@ def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
     return doubted(found) if len(halves) > 1 and no_better_than_chance(*halves[:2]) else np.asarray(found)
 
 
-def doubted(found: np.ndarray) -> np.ndarray:
-    """Components found again, where data without components would give as much: "mostly" at best."""
-    return found * _DOUBTED
+def doubted(found: np.ndarray, which: bool | np.ndarray = True) -> np.ndarray:
+    """Components found again; those that data without components would give as well are "mostly" at best."""
+    return np.where(which, _DOUBTED, 1.0) * found
 
 
 def no_better_than_chance(one: Reading, other: Reading) -> bool:

@@ -264,7 +264,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what codes leave and where atoms come together; and a half's atoms on other rows."""
-        measured = self._measured(fitted)
+        measured = _measured(fitted, self.n_jobs)
         misfit, alike = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
         parts = fitted.errors(self.n_splits).widened(misfit.bias(np.sqrt(2 - 2 * alike)), self._farthest)
         together = measured.together()
@@ -328,12 +328,6 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     def _over(self, blocks: Blocks) -> Any:
         return over(blocks, self.n_jobs, self.verbose)
-
-    def _measured(self, fitted: Fitted) -> Measured:
-        model: _Refined = fitted.model
-        rows = _some(fitted.rows)
-        codes = matching_pursuit(rows, model.atoms, model.sparsity + 1, n_jobs=self.n_jobs)
-        return Measured(model.atoms, model.sparsity, model.sums, fitted.found, rows, codes, model.errors, model.noise)
 
     def _keep(self, fitted: Fitted) -> None:
         """Set what is learned, and warn where the graph gave too little."""
@@ -481,6 +475,13 @@ class _Refined(NamedTuple):
         """The same, the most used atom first."""
         order = np.argsort(-self.sums.uses, kind="stable")
         return self._replace(atoms=self.atoms[order], sums=self.sums.in_order(order))
+
+
+def _measured(fitted: Fitted, n_jobs: int | None) -> Measured:
+    model: _Refined = fitted.model
+    rows = _some(fitted.rows)
+    codes = matching_pursuit(rows, model.atoms, model.sparsity + 1, n_jobs=n_jobs)
+    return Measured(model.atoms, model.sparsity, model.sums, fitted.found, rows, codes, model.errors, model.noise)
 
 
 def _some(blocks: Blocks) -> np.ndarray:

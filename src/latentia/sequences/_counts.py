@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
+from scipy.signal import lfilter
 from scipy.special import gammaln, pdtr
 
 from .. import _fields as of
@@ -231,12 +232,10 @@ def _of_levels(
     rows: np.ndarray, lengths: np.ndarray, mean: np.ndarray, inverse_scale: np.ndarray, kept: float
 ) -> np.ndarray:
     """Log-probability of each count given those before it, shape (n, D): rates are gamma, and forget them step by step."""
-    order = np.argsort(-lengths, kind="stable")
-    first, longest_first = (np.cumsum(lengths) - lengths)[order], lengths[order]
-    total, n = np.zeros(rows.shape), np.zeros((len(rows), 1))
-    for t in range(1, int(lengths.max(initial=0))):
-        at = first[: np.searchsorted(-longest_first, -t)] + t
-        total[at], n[at] = kept * (total[at - 1] + rows[at - 1]), kept * (n[at - 1] + 1)
+    first = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    left = kept ** (np.arange(len(rows)) - first)[:, None]
+    before = lfilter([0.0, kept], [1.0, -kept], rows, axis=0)
+    total, n = np.maximum(before - left * before[first], 0.0), kept * (1 - left) / (1 - kept)
     shape, rate = mean * inverse_scale + total + _LEAST, inverse_scale + n
     logs = gammaln(shape + rows) - gammaln(shape) - gammaln(rows + 1)
     return np.asarray(logs + shape * np.log(rate / (rate + 1)) - rows * np.log1p(rate))

@@ -78,8 +78,8 @@ class PoissonNMF(FactorModel):
     tol : float, default=1e-4
         The fit stops after three sweeps in a row that each lower the divergence by a smaller share of it than this.
     n_splits : int, default=3
-        With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit.
-        With 0 there are none.
+        With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit;
+        counts of up to 1,000 rows are drawn again as often as this says, if more than once. With 0 there are none.
     random_state : int, default=0
         Seed of the halves. The components do not depend on it.
     n_jobs : int, optional
@@ -105,7 +105,8 @@ class PoissonNMF(FactorModel):
         Whether the last sweeps gained less than ``tol``.
     evidence_ : Evidence
         Checks. Expected errors (``component_errors``) are distances of components to the true ones, all of unit length. They
-        include how far components can be moved along others with the same A W.
+        include how far components can be moved along others with the same A W, and how far they are off because entries are
+        not negative.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 

@@ -114,7 +114,7 @@ WORLDS = worlds(
         "one row of any scale": nothing(one_row(100, 0.5)),
         "short rows": nothing(one_row(10, 0.5)),
         "counts of 3": nothing(lambda rng, n: rng.poisson(3.0, (n, 50)).astype(float)),
-        "few rows": nothing(one_row(100, 0.5), 60),
+        "one row, few rows": nothing(one_row(100, 0.5), 60),
         "zeros and ones": nothing(lambda rng, n: (rng.random((n, 48)) < 0.2).astype(float)),
         "permuted columns": nothing(lambda rng, n: np.rint(10 * np.maximum(permuted(rng, n), 0))),
     },

@@ -26,7 +26,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from ._base import Estimator
-from .evidence import Check, Evidence, PartErrors, Reading, found_again, neighbour_checks
+from .evidence import Check, Evidence, PartErrors, Reading, doubted, found_again, neighbour_checks
 from .exceptions import LatentiaError
 from .likelihood import Refinement
 from .passes import Blocks, RowGroups, deal, sample_rows
@@ -289,6 +289,10 @@ class Staged(Estimator):
         """How much of each component is found again on other rows, shape (K,)."""
         return fitted.found_again()
 
+    def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> bool | np.ndarray:
+        """Whether rows without components, or which of these, may give the same: halves, which are such rows too, repeat it."""
+        return any(check.role == "veto" and check.holds is False for check in checks)
+
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
         """Fit: the stages in their order; exact moments take the place of those of rows, which may be None then."""
         dealt = self._dealt(rows) if dealt is None else dealt
@@ -300,7 +304,9 @@ class Staged(Estimator):
             weighed = Evidence(checks, parts.errors, shares=self._weighed(fitted))
         components = weighed.of_components
         if components.found_again is None:
-            components.found_again = self._found_again(fitted)
+            found = self._found_again(fitted)
+            if found is not None:
+                components.found_again = doubted(found, self._may_be_nothing(fitted, components.checks))
         if fitted.reading is not None:
             components.checks += neighbour_checks(fitted.reading, dealt.stretch)
         self.evidence_ = weighed.bind(self)

@@ -9,8 +9,11 @@ from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
 from latentia.evidence import Evidence, Reading, again, again_text, found_again, repeated
 from latentia.evidence.repeats import no_better_than_chance
+from latentia.exceptions import NotSupportedWarning
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
+from latentia.nmf import ApproximateNMF
+from latentia.sequences import SpectralHMM
 from latentia.topics import AnchorTopics
 
 
@@ -46,6 +49,28 @@ def test_axes_of_a_cloud_are_near_others_by_chance() -> None:
         found.append(no_better_than_chance(Reading(shares, signed=True), Reading(turned, signed=True)))
     assert sum(found) >= 16
     assert not no_better_than_chance(Reading(shares, signed=True), Reading(-shares[::-1], signed=True))
+
+
+def test_what_rows_without_components_give_is_not_found_again() -> None:
+    """One row of any size, wide counts in any order, and columns that have nothing to do with each other."""
+    rng = np.random.default_rng(0)
+    sizes = rng.lognormal(0, 0.5, (400, 1)) * rng.random(40) + 0.02 * rng.random((400, 40))
+    assert ApproximateNMF().fit(sizes).evidence_.found_again.max() < 0.75
+    counts = rng.negative_binomial(2, 0.3, (3000, 1))
+    with pytest.warns(NotSupportedWarning):
+        assert SpectralHMM(2, kind="counts").fit(counts).evidence_.found_again.max() < 0.75
+    columns = rng.standard_t(3, (2000, 24))
+    model = IncoherentDictionary(24, n_splits=1).fit(columns)
+    alone = (model.components_**2).max(axis=1) > 0.75
+    assert alone.any()
+    assert model.evidence_.found_again[alone].max() < 0.75
+
+
+def test_parts_of_rows_of_any_size_are_found_again() -> None:
+    rng = np.random.default_rng(0)
+    parts = rng.exponential(size=(3, 40)) * (rng.random((3, 40)) < 0.3)
+    rows = rng.dirichlet(np.full(3, 0.3), 400) @ parts * rng.lognormal(0, 0.5, (400, 1))
+    assert ApproximateNMF().fit(rows).evidence_.found_again.min() > 0.9
 
 
 def test_sources_of_a_cloud_are_not_found_again() -> None:

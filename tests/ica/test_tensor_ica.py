@@ -35,6 +35,16 @@ def test_separation(data):
     np.testing.assert_allclose(plain.kurtosis_, 3, atol=1.2)  # a Laplace distribution has 3
 
 
+@pytest.mark.parametrize("n_gaussian", [1, 3])
+def test_several_gaussian_sources_are_directions_at_random(n_gaussian):
+    rng = np.random.default_rng(0)
+    sources = np.hstack([rng.laplace(size=(8000, 6 - n_gaussian)), rng.standard_normal((8000, n_gaussian))])
+    model = TensorICA().fit(sources @ rng.standard_normal((6, 6)))
+    errors = np.sort(model.evidence_.component_errors)
+    assert errors[: 6 - n_gaussian].max() < 0.1
+    assert (errors[6 - n_gaussian :].min() > 0.5) == (n_gaussian > 1)
+
+
 @pytest.mark.parametrize("refine", [0, "auto"])
 @pytest.mark.parametrize("distribution", ["uniform", "mixed", "exponential"])
 def test_sources_of_either_sign_of_kurtosis(distribution, refine):

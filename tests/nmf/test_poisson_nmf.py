@@ -6,10 +6,13 @@ from scipy import sparse
 from sklearn.decomposition import NMF
 
 from latentia.exceptions import LatentiaError
+from latentia.linalg import unit_rows
 from latentia.moments.counts import as_counts
 from latentia.nmf import PoissonNMF
 from latentia.nmf._counts import Table, divergence_of, factored, loadings, start, swept
 from latentia.nmf._evidence import component_distances
+from latentia.nmf._misfit import bias_of
+from latentia.nmf.poisson_nmf import _drawn
 
 
 def planted(n=400, d=50, r=3, length=200, seed=0):
@@ -71,6 +74,26 @@ def test_no_worse_than_scikit_learn(seed):
     P = model.inverse_transform(model.transform(X))
     np.testing.assert_allclose(np.sqrt(2 * divergence(X, P)), model.reconstruction_err_, rtol=1e-4)
     np.testing.assert_allclose(model.score(X), 1 - model.relative_error_**2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("length", [5, 500])
+def test_counts_drawn_again_have_the_rates_of_the_fit(length):
+    """Drawn component by component where they are few, entry by entry where they are many."""
+    rng = np.random.default_rng(0)
+    weights, components = np.tile(length * rng.dirichlet(np.ones(3)), (2000, 1)), rng.dirichlet(np.ones(20), 3)
+    drawn = _drawn(weights, components, rng).csr.toarray()
+    np.testing.assert_allclose(drawn.mean(axis=0), weights[0] @ components, rtol=0.15, atol=0.03)
+    np.testing.assert_allclose(drawn.var(axis=0), weights[0] @ components, rtol=0.25, atol=0.05)
+
+
+def test_a_shift_that_all_draws_share_counts_and_scatter_does_not():
+    rng = np.random.default_rng(0)
+    components = unit_rows(rng.random((2, 400)))
+    shift = np.array([[0.2], [0.0]]) * unit_rows(rng.standard_normal((1, 400)))
+    draws = [components + shift + 0.002 * rng.standard_normal((2, 400)) for _ in range(6)]
+    found = bias_of(components, draws)
+    assert found[0] == pytest.approx(2.5 * 0.2, rel=0.1)
+    assert found[1] < 0.05
 
 
 def test_one_row_of_counts_holds_no_components():

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.stats import poisson
+from scipy.signal import lfilter
+from scipy.stats import nbinom, poisson
 
 import latentia
 from latentia import LatentiaError
@@ -10,7 +11,7 @@ from latentia.datasets import planted
 from latentia.metrics import match_components
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM, TwoStateHMM
-from latentia.sequences._counts import Counts
+from latentia.sequences._counts import Counts, _of_levels
 from latentia.sequences.recursions import log_likelihood
 
 
@@ -72,6 +73,31 @@ def test_counts_without_states_are_denied():
     with pytest.warns(latentia.exceptions.NotSupportedWarning):
         evidence = SpectralHMM(2, kind="counts").fit(counts).evidence_
     assert not evidence["better than independent steps"].holds
+
+
+def test_rates_that_wander_are_no_states(chain, model):
+    """A line that is cut into high, middle and low rates repeats in every half, and counts are told by those before them."""
+    level = lfilter([1.0], [1, -0.95], np.random.default_rng(0).standard_normal(3000))
+    counts = np.random.default_rng(1).poisson(5 * np.exp(0.5 * level / level.std()))[:, None]
+    with pytest.warns(latentia.exceptions.NotSupportedWarning):
+        evidence = SpectralHMM(3, kind="counts").fit(counts).evidence_
+    assert not evidence["better than rates that wander"].holds
+    assert evidence.found_again.max() < 0.75
+    assert model.evidence_["better than rates that wander"].measured > 0.1
+
+
+def test_levels_that_wander_are_filtered():
+    """Against the recursion step by step."""
+    rows, lengths, kept = np.array([[3.0], [0.0], [7.0], [2.0], [5.0]]), np.array([2, 3]), 0.8
+    found, mean, inverse_scale = [], 3.0, 0.5
+    for sequence in (rows[:2, 0], rows[2:, 0]):
+        total = n = 0.0
+        for count in sequence:
+            shape, rate = mean * inverse_scale + total, inverse_scale + n
+            found.append(nbinom.logpmf(count, shape, rate / (1 + rate)))
+            total, n = kept * (total + count), kept * (n + 1)
+    given = np.array([mean]), np.array([inverse_scale])
+    np.testing.assert_allclose(_of_levels(rows, lengths, *given, kept)[:, 0], found, rtol=1e-6)
 
 
 def test_counts_that_vary_too_much_are_told():

@@ -50,6 +50,7 @@ _SHARES = 0.5, 0.8, 0.9, 1.0, 1.1  # of the clusters, that "auto" compares
 _GROWTH = 4  # atoms a row more or fewer that are looked at together
 _MOST_CHANGES = 12
 _SAMPLE = 2000
+_ONE_FEATURE = 0.75  # share of an atom in one feature; those of planted dictionaries have up to half
 
 
 class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
@@ -254,9 +255,14 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """Codes of rows."""
         return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
 
+    def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> np.ndarray:
+        """Atoms of one feature too: heavy-tailed features that have nothing to do with each other give such."""
+        one_feature = (self.components_**2).max(axis=1) > _ONE_FEATURE
+        return one_feature | np.asarray(super()._may_be_nothing(fitted, checks))
+
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what codes leave and where atoms come together; and a half's atoms on other rows."""
-        measured = self._measured(fitted)
+        measured = _measured(fitted, self.n_jobs)
         misfit, alike = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
         parts = fitted.errors(self.n_splits).widened(misfit.bias(np.sqrt(2 - 2 * alike)), self._farthest)
         together = measured.together()
@@ -320,12 +326,6 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     def _over(self, blocks: Blocks) -> Any:
         return over(blocks, self.n_jobs, self.verbose)
-
-    def _measured(self, fitted: Fitted) -> Measured:
-        model: _Refined = fitted.model
-        rows = _some(fitted.rows)
-        codes = matching_pursuit(rows, model.atoms, model.sparsity + 1, n_jobs=self.n_jobs)
-        return Measured(model.atoms, model.sparsity, model.sums, fitted.found, rows, codes, model.errors, model.noise)
 
     def _keep(self, fitted: Fitted) -> None:
         """Set what is learned, and warn where the graph gave too little."""
@@ -473,6 +473,13 @@ class _Refined(NamedTuple):
         """The same, the most used atom first."""
         order = np.argsort(-self.sums.uses, kind="stable")
         return self._replace(atoms=self.atoms[order], sums=self.sums.in_order(order))
+
+
+def _measured(fitted: Fitted, n_jobs: int | None) -> Measured:
+    model: _Refined = fitted.model
+    rows = _some(fitted.rows)
+    codes = matching_pursuit(rows, model.atoms, model.sparsity + 1, n_jobs=n_jobs)
+    return Measured(model.atoms, model.sparsity, model.sums, fitted.found, rows, codes, model.errors, model.noise)
 
 
 def _some(blocks: Blocks) -> np.ndarray:

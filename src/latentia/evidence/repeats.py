@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -81,9 +82,9 @@ def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
     return doubted(found) if len(halves) > 1 and no_better_than_chance(*halves[:2]) else np.asarray(found)
 
 
-def doubted(found: np.ndarray) -> np.ndarray:
-    """Components found again, where data without components would give as much: "mostly" at best."""
-    return found * _DOUBTED
+def doubted(found: np.ndarray, which: bool | np.ndarray = True) -> np.ndarray:
+    """Components found again; those that data without components would give as well are "mostly" at best."""
+    return np.where(which, _DOUBTED, 1.0) * found
 
 
 def no_better_than_chance(one: Reading, other: Reading) -> bool:
@@ -95,10 +96,14 @@ def no_better_than_chance(one: Reading, other: Reading) -> bool:
     k = len(one.shares)
     if not one.signed or k > _MANY:
         return False
-    rng = np.random.default_rng(0)
-    turned = [np.abs(np.linalg.qr(rng.standard_normal((k, k)))[0]) for _ in range(_TURNS)]
-    by_chance = [table[linear_sum_assignment(-table)].mean() for table in turned]
-    return bool(repeated(one, other).mean() <= np.quantile(by_chance, _SURE))
+    return bool(repeated(one, other).mean() <= _by_chance(k))
+
+
+@cache
+def _by_chance(k: int) -> float:
+    """Mean correlation of matched axes that k axes, turned at random, seldom have more of."""
+    turned = np.abs(np.linalg.qr(np.random.default_rng(0).standard_normal((_TURNS, k, k)))[0])
+    return float(np.quantile([table[linear_sum_assignment(-table)].mean() for table in turned], _SURE))
 
 
 def neighbour_checks(reading: Reading, stretch: int) -> list[Check]:

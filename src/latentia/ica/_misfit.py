@@ -30,6 +30,7 @@ _CHANCE = 0.01
 _GAUSSIAN = 0.005  # of Gaussian rows, that their cumulant is taken for one
 _EXCESS = 2.0  # that rows which depend on each other seldom have
 _AMPLITUDE = 1.7  # of other sources in a recovered one, for a misfit that is all of the cumulant
+_SURE = 3.0  # standard errors of a kurtosis: the largest of several directions has more than one
 _LEAST = 1e-2  # variance of a half in white coordinates
 _MANY = 16  # components from which on one split has entries enough
 
@@ -48,6 +49,8 @@ class CumulantFit(NamedTuple):
         The excess that Gaussian data has in one of two hundred fits; it is larger for few components.
     noise : SymmetricFour
         N of the first split.
+    turned : float or ndarray of shape (K,)
+        Amplitude of other sources in each one as several look Gaussian: any rotation of these gives the same rows.
     """
 
     misfit: Misfit
@@ -55,6 +58,7 @@ class CumulantFit(NamedTuple):
     excess: float | None
     least: float
     noise: SymmetricFour
+    turned: float | np.ndarray = 0.0
 
     @property
     def fits(self) -> bool:
@@ -106,7 +110,9 @@ def fit_of_cumulant(
     if free:
         unmixing = np.linalg.inv(np.linalg.cholesky(unmixing @ whole.covariance @ unmixing.T)) @ unmixing
         cumulant = whole.cumulant(unmixing.T)
-    return CumulantFit(misfit, most, *_excess(cumulant, splits, unmixing), noises[0])
+    variance = _entry_variance(splits, unmixing)
+    turned = 0.0 if free else _turned(np.diag(_repeated(cumulant)[1]), 12 * variance)
+    return CumulantFit(misfit, most, *_excess(cumulant, variance, len(splits)), noises[0], turned)
 
 
 def _own(half: FourthSums, matrix: np.ndarray) -> SymmetricFour:
@@ -143,16 +149,30 @@ def _repeated(tensor: SymmetricFour) -> tuple[np.ndarray, np.ndarray]:
     return tensor.packed[own[:, None], place], tensor.packed[np.ix_(own, own)]
 
 
-def _excess(
-    cumulant: SymmetricFour, splits: list[tuple[FourthSums, FourthSums]], unmixing: np.ndarray
-) -> tuple[float, float]:
-    """The squared cumulant over its mean for Gaussian rows, and what that exceeds for such rows in one of two hundred fits."""
+def _entry_variance(splits: list[tuple[FourthSums, FourthSums]], unmixing: np.ndarray) -> float:
+    """2 / n, of as many rows as halves differ like."""
     k = len(unmixing)
-    fourth, second = k * (k + 1) * (k + 2) * (k + 3) // 24, k * (k + 1) // 2
     halves = [unmixing @ (first.covariance - second.covariance) @ unmixing.T / 2 for first, second in splits]
-    variance = max(float(np.mean([(half**2).sum() for half in halves])) / second, np.finfo(float).tiny)  # 2 / n
-    least = float(stats.f.isf(_GAUSSIAN, fourth, len(splits) * second))
+    squared = float(np.mean([(half**2).sum() for half in halves]))
+    return max(squared / (k * (k + 1) // 2), np.finfo(float).tiny)
+
+
+def _excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> tuple[float, float]:
+    """The squared cumulant over its mean for Gaussian rows, and what that exceeds for such rows in one of two hundred fits."""
+    k = cumulant.dim
+    fourth, second = k * (k + 1) * (k + 2) * (k + 3) // 24, k * (k + 1) // 2
+    least = float(stats.f.isf(_GAUSSIAN, fourth, n_splits * second))
     return cumulant.squared_norm() / (12 * variance * fourth), max(_EXCESS, least)
+
+
+def _turned(kurtosis: np.ndarray, variance: float) -> np.ndarray:
+    """What other sources are in those whose kurtosis is within its noise, given that of a Gaussian one, if they are several.
+
+    Of m sources in m directions at random, each has about a share of (1 + log m) / m of the one that it has most of.
+    """
+    alike = kurtosis**2 <= _SURE**2 * variance
+    m = max(int(alike.sum()), 1)
+    return np.where(alike, np.sqrt(1 - (1 + np.log(m)) / m), 0.0)
 
 
 def _most(entries: int, n_splits: int) -> float:

@@ -319,6 +319,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         cumulant = fit_of_cumulant(moments.of(dealt.all), _halves(moments), found.unmixing.matrix, rest)
         parts = fitted.errors(min(self.n_splits, 1) if self.refine and not found.noisy else self.n_splits)
         parts = parts.widened(np.full(moments.size, cumulant.bias), self._farthest)
+        if parts.errors is not None:
+            parts = replace(parts, errors=np.maximum(parts.errors, cumulant.turned))
         return [*_checks(found, moments, parts, cumulant), *_converged(fitted.model)], parts
 
     def _cost(self) -> Literal["free"]:

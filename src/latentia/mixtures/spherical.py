@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -34,7 +34,7 @@ from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
 from .._stages import Fitted, Part
 from .._validation import gaps_of, table_blocks, weighted
-from ..evidence import Check, PartErrors, above, doubted, trivial_checks
+from ..evidence import Check, PartErrors, above, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
@@ -305,13 +305,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             checks += _of_rows(refined.parameters, fitted.rows, self.covariance_type) + _against_one_fewer(fitted)
         return checks, parts
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """Less where components may be what a single cloud is cut into: halves cut it alike."""
-        found = fitted.found_again()
-        if found is None:
-            return None
+    def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> bool:
+        """Whether components may be what a single cloud is cut into: halves cut it alike."""
         (rows,) = sample_rows(fitted.rows)
-        return doubted(found) if _cuts_a_cloud(self, rows, fitted.model.parameters, fitted.rows.n_rows) else found
+        return _cuts_a_cloud(self, rows, fitted.model.parameters, fitted.rows.n_rows)
 
     @property
     def _round(self) -> bool:

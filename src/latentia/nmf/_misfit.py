@@ -50,6 +50,9 @@ _MANY = 1e6  # times what noise gives, beyond which it does not matter
 _SURE = 3.0  # standard errors of a bend that do not count,
 _CERTAIN = 7.0  # if it is of so many: counts look bent by up to six,
 _ALL = 0.85  # and explains so much of the largest direction beyond the components
+_DRAWS = 2  # of noise, a split
+_BY_CHANCE = 2.0  # times its variance that the square of a mean shift may be by chance
+_OFF = 2.5  # times that shift that components are off
 _VANISHED = 1e-20  # share of squared lengths that counts as nothing
 
 
@@ -110,22 +113,32 @@ def followed(
 
 
 def noise_bias(
-    rows: np.ndarray, components: np.ndarray, n_draws: int, seed: int, n_jobs: int | None = None
+    rows: np.ndarray, components: np.ndarray, n_splits: int, seed: int, n_jobs: int | None = None
 ) -> np.ndarray:
-    """How far residuals of random signs move components on average, beyond chance; of directions, shape (r,)."""
-    if n_draws < 2:
+    """The error that entries cut at zero make of components, by residuals of random signs; of directions, shape (r,)."""
+    if not n_splits:
         return np.zeros(len(components))
     rows = _some(rows)
     (n, d), r = rows.shape, len(components)
     fitted = row_weights(rows, components, "cone", n_jobs) @ components
     free = np.sqrt(n * d / max((n - r) * (d - r), 1))
     draws = []
-    for number in range(n_draws):
+    for number in range(_DRAWS * n_splits):
         signs = np.random.default_rng([seed, 103, number]).choice([-1.0, 1.0], rows.shape)
         drawn = np.maximum(fitted + free * signs * (rows - fitted), 0.0)
-        draws.append(unit_rows(_descended(drawn, components, "cone", True, n_jobs)) - unit_rows(components))
-    squared = (np.mean(draws, axis=0) ** 2).sum(axis=1) - np.var(draws, axis=0, ddof=1).sum(axis=1) / n_draws
-    return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+        draws.append(_descended(drawn, components, "cone", True, n_jobs))
+    return bias_of(components, draws)
+
+
+def bias_of(components: np.ndarray, draws: list[np.ndarray]) -> np.ndarray:
+    """How far components are off on average, beyond chance, by fits to noise drawn again about them; of directions, shape (r,).
+
+    Fits to such noise are nearer to what it was drawn about than that is to the truth: where noise has put zeros, zeros stay.
+    """
+    shifts = np.stack([unit_rows(one) for one in draws]) - unit_rows(components)
+    chance = shifts.var(axis=0, ddof=1).sum(axis=1) / len(draws)
+    squared = (shifts.mean(axis=0) ** 2).sum(axis=1) - _BY_CHANCE * chance
+    return np.asarray(_OFF * np.sqrt(np.maximum(squared, 0.0)))
 
 
 def _some(rows: np.ndarray) -> np.ndarray:

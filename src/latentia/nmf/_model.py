@@ -35,8 +35,9 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     relative_error_: Annotated[float, of.number(0.0)]
 
     def _reading(self, fitted: Fitted) -> Reading:
-        """Weights of rows."""
-        return Reading(np.asarray(self.transform(fitted.some)).T)
+        """Weights of rows; beyond the row's size, which all weights follow, where rows may have any."""
+        weights = np.asarray(self.transform(fitted.some))
+        return Reading((weights if self.mixing_kind_ == "simplex" else _beyond_size(weights, self.components_)).T)
 
     @fitted
     def transform(self, X: Any) -> np.ndarray:
@@ -137,6 +138,13 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse, tags.input_tags.allow_nan = True, self._may_miss
         return tags
+
+
+def _beyond_size(weights: np.ndarray, components: np.ndarray) -> np.ndarray:
+    """What the size of a row, as the components have it, does not tell of its weights, shape (n, r)."""
+    centred = weights - weights.mean(axis=0)
+    size = centred @ components.sum(axis=1)
+    return np.asarray(centred - np.outer(size, size @ centred / max(float(size @ size), np.finfo(float).tiny)))
 
 
 def dense(rows: Any) -> np.ndarray:

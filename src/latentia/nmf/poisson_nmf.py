@@ -32,8 +32,9 @@ from ..moments.counts import Counts, as_counts, check_counts
 from ..passes import Blocks, RowGroups
 from ._counts import Table, divergence_of, factored, loadings, row_sums, start
 from ._evidence import component_distances, structure_check, trusted_error
-from ._misfit import largest_direction
+from ._misfit import ROWS, bias_of, largest_direction
 from ._model import FactorModel
+from ._points import evenly
 from ._span import freedom, telling_apart
 
 _OF_PARTS = 3  # times the tolerance, for parts of the rows
@@ -75,8 +76,8 @@ class PoissonNMF(FactorModel):
     tol : float, default=1e-4
         The fit stops after three sweeps in a row that each lower the divergence by a smaller share of it than this.
     n_splits : int, default=3
-        With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit.
-        With 0 there are none.
+        With any, the rows are split into halves once, whose fits give the expected errors, and cost about as much as the fit;
+        counts of up to 1,000 rows are drawn again as often as this says, if more than once. With 0 there are none.
     random_state : int, default=0
         Seed of the halves. The components do not depend on it.
     n_jobs : int, optional
@@ -102,7 +103,8 @@ class PoissonNMF(FactorModel):
         Whether the last sweeps gained less than ``tol``.
     evidence_ : Evidence
         Checks. Expected errors (``component_errors``) are distances of components to the true ones, all of unit length. They
-        include how far components can be moved along others with the same A W.
+        include how far components can be moved along others with the same A W, and how far they are off because entries are
+        not negative.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -193,7 +195,8 @@ class PoissonNMF(FactorModel):
         parts = []
         for block in part.rows:
             parts.append(sparse.csr_array(block[0], dtype=np.float64))
-            check_counts(as_counts(parts[-1]), block.rows, self._column_names)
+            if part.is_whole:
+                check_counts(as_counts(parts[-1]), block.rows, self._column_names)
         counts = sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
         if not counts.sum():
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
@@ -248,9 +251,20 @@ class PoissonNMF(FactorModel):
         at = np.linspace(0, len(found.weights) - 1, min(len(found.weights), _SAMPLE)).astype(np.int64)
         weights, rows = found.weights[at], fitted.found[0].csr[at]
         free, misfit = freedom(found.components, weights), _misfit(rows, weights, found.components, self._seed)
-        for shared in (free, misfit.bias(apart)):
+        for shared in (free, misfit.bias(apart), self._bias(found.components, weights)):
             parts = parts.widened(shared, self._farthest)
         return self._lines(fitted, parts, limit, weights, free, misfit), parts
+
+    def _bias(self, components: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The error that all parts share as weights and components are not negative, by counts drawn again; shape (r,)."""
+        if self.n_splits < 2:
+            return np.zeros(len(components))
+        weights, draws = weights[evenly(len(weights), ROWS)], []
+        for number in range(self.n_splits):
+            drawn = _drawn(weights, components, np.random.default_rng([self._seed, 103, number]))
+            found = factored(drawn, components.T, self.max_iter, self.tol * _OF_PARTS, self.n_jobs)
+            draws.append(found.columns.T)
+        return bias_of(components, draws)
 
     def _lines(
         self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, free: np.ndarray, misfit: Misfit
@@ -371,6 +385,20 @@ def _misfit(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray,
     return Misfit.of(
         *largest_direction(residual, seed), float((counts / np.maximum(deviations, 1e-6)).ravel() @ counts.ravel())
     )
+
+
+def _drawn(weights: np.ndarray, components: np.ndarray, rng: np.random.Generator) -> Table:
+    """Counts as the components give them: of each, or where they are many of each entry."""
+    shape = len(weights), components.shape[1]
+    if weights.sum() > shape[0] * shape[1]:
+        return Table.of(sparse.csr_array(rng.poisson(weights @ components).astype(np.float64)))
+    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for counts, component in zip(rng.poisson(weights).T, components, strict=True):
+        if counts.any():
+            rows.append(np.repeat(np.arange(shape[0]), counts))
+            columns.append(rng.choice(shape[1], counts.sum(), p=component))
+    at = np.concatenate(rows), np.concatenate(columns)
+    return Table.of(sparse.csr_array((np.ones(len(at[0])), at), shape=shape))
 
 
 def _possible(components: np.ndarray, mean: np.ndarray) -> np.ndarray:

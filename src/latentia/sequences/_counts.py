@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
+from scipy.signal import lfilter
 from scipy.special import gammaln, pdtr
 
 from .. import _fields as of
@@ -30,8 +31,10 @@ from .updates import ChainSums, add_sequences, chain_expected, observed_log_dens
 
 _ROWS = 5000  # whose quantiles are thresholds
 _LEAST = 1e-8  # rate
+_CLOSE = 1e-3  # of a column's mean, by which its variance is at least above that of a Poisson distribution
 _WITHIN = 0.5  # standard deviation of the root of a count in a state
 _MOST_INDICATORS = 10  # of a column
+_KEPT = (0.6, 0.8, 0.9, 0.95, 0.98)  # of what steps before tell of a level; with less, it would be noise of each step
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,15 @@ class Counts(Vectors):
         found = normalised(_density(rows, chain.emissions) + log(shares), shares)[1]
         return found, len(shares) - 1 + chain.emissions.size, "independent steps"
 
+    def wandering(self, some: Blocks) -> list[tuple[np.ndarray, int, str]]:
+        """Each column has a rate of its own that wanders about its mean: states may be what such a line is cut into."""
+        rows, lengths = (np.concatenate(pieces) for pieces in zip(*(block[:2] for block in some), strict=True))
+        mean, variance = rows.mean(axis=0), rows.var(axis=0)
+        inverse_scale = mean / np.maximum(variance - mean, _LEAST + _CLOSE * mean)
+        fits = [_of_levels(rows, lengths, mean, inverse_scale, kept) for kept in _KEPT]
+        columns = [max(of_column, key=np.sum) for of_column in zip(*(one.T for one in fits), strict=True)]
+        return [(np.sum(columns, axis=0), 3 * rows.shape[1], "rates that wander")]
+
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         limit = separation_limit(chain.emissions / deviations, "euclidean") if len(chain.emissions) > 1 else 1.0
         unit = "in standard deviations of the columns"
@@ -214,6 +226,19 @@ def check_counts(rows: np.ndarray, numbers: np.ndarray) -> None:
             f"Row {numbers[i]}, column {j} holds {rows[i, j]:g}: counts must be whole numbers from 0. For other numbers use "
             "kind='vectors'."
         )
+
+
+def _of_levels(
+    rows: np.ndarray, lengths: np.ndarray, mean: np.ndarray, inverse_scale: np.ndarray, kept: float
+) -> np.ndarray:
+    """Log-probability of each count given those before it, shape (n, D): rates are gamma, and forget them step by step."""
+    first = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    left = kept ** (np.arange(len(rows)) - first)[:, None]
+    before = lfilter([0.0, kept], [1.0, -kept], rows, axis=0)
+    total, n = np.maximum(before - left * before[first], 0.0), kept * (1 - left) / (1 - kept)
+    shape, rate = mean * inverse_scale + total + _LEAST, inverse_scale + n
+    logs = gammaln(shape + rows) - gammaln(shape) - gammaln(rows + 1)
+    return np.asarray(logs + shape * np.log(rate / (rate + 1)) - rows * np.log1p(rate))
 
 
 def _density(rows: np.ndarray, rates: np.ndarray) -> np.ndarray:

@@ -132,6 +132,9 @@ class Emissions(Protocol):
     ) -> tuple[np.ndarray, int, str]:
         """Log-likelihood of each of some steps where all are independent, its number of parameters, and what that is called."""
 
+    def wandering(self, some: Blocks) -> list[tuple[np.ndarray, int, str]]:
+        """The same of models without states in which neighbouring steps are alike."""
+
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         """The expected errors, and what else the evidence says of the emissions."""
 
@@ -219,6 +222,9 @@ class Symbols:
         self, rows: Any, marginal: np.ndarray, n_steps: int, chain: Chain
     ) -> tuple[np.ndarray, int, str]:
         return np.log(marginal[rows.ravel()]), int((marginal > 0).sum()) - 1, "independent symbols"
+
+    def wandering(self, some: Blocks) -> list[tuple[np.ndarray, int, str]]:
+        return []
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         limit = separation_limit(chain.emissions, "cityblock", _TRUSTED)
@@ -342,6 +348,9 @@ class Vectors:
         self, rows: Any, marginal: np.ndarray, n_steps: int, chain: Chain
     ) -> tuple[np.ndarray, int, str]:
         return *one_gaussian(rows, n_steps), "one Gaussian"
+
+    def wandering(self, some: Blocks) -> list[tuple[np.ndarray, int, str]]:
+        return []
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         assert chain.variances is not None

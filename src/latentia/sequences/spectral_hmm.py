@@ -616,15 +616,15 @@ def _against_independence(model: SpectralHMM, fitted: Fitted) -> list[Check]:
     if _many_symbols(moments, len(model.weights_)) and None not in halves:
         return _on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
     some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
-    trivial, n_parameters, against = model._kind.without_states(
-        some.table(), moments.marginal, blocks.n_rows, model._chain
-    )
+    rivals = [model._kind.without_states(some.table(), moments.marginal, blocks.n_rows, model._chain)]
     total = sum(log_likelihood(*model._kind.arguments(model._chain, block)) for block in some)
     k = len(model.weights_)
     n_fitted = k * (k - 1) + model._kind.n_parameters(model._chain)
-    extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(model.refine))
-    gained = np.full(some.n_rows, total / some.n_rows)
-    return trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
+    gained, lines = np.full(some.n_rows, total / some.n_rows), list[Check]()
+    for trivial, n_parameters, against in rivals + model._kind.wandering(some):
+        extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(model.refine))
+        lines += trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
+    return lines
 
 
 @dataclass(frozen=True)

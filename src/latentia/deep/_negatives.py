@@ -15,7 +15,7 @@ from numba import njit
 from scipy import sparse
 
 from .._threads import for_chunks
-from ._statistics import Firings, doubled, once_and_twice, ones
+from ._statistics import Firings, doubled, once_and_twice, ones, owners_of
 
 _ROUNDS = 2
 _LEAST_OFF, _LEAST_OFF_OF_CODES = 3, 5  # rows with the column off, for a negative edge
@@ -85,7 +85,7 @@ def learn_negatives(
     """
     least_off = _LEAST_OFF if exact else _LEAST_OFF_OF_CODES
     bits, units = below.bits(n_jobs), hidden.bits(n_jobs)
-    owners = sparse.csr_array(members.T)
+    owners = owners_of(members)
     chances = _Chances()
     for _ in range(_ROUNDS):
         found, totals = _decided(bits, units, owners, chances, least_off, n_jobs)
@@ -96,20 +96,18 @@ def learn_negatives(
 def _decided(
     bits: np.ndarray,
     units: np.ndarray,
-    owners: sparse.csr_array,
+    owners: tuple[np.ndarray, np.ndarray],
     chances: _Chances,
     least_off: int,
     n_jobs: int | None,
 ) -> tuple[Negatives, np.ndarray]:
     """What is known under some chances, and the totals that new ones follow from."""
-    n_columns, n_units = owners.shape
+    n_columns, n_units = len(owners[0]) - 1, len(units)
     found: list[Any] = [None] * -(-n_columns // 16)
     weights = chances.weights()
-    # As int32, so that one version is compiled.
-    starts, ends = (places.astype(np.int32, copy=False) for places in (owners.indptr, owners.indices))
 
     def task(start: int, stop: int) -> None:
-        found[start // 16] = _decide(bits, units, starts, ends, least_off, *weights, start, stop)
+        found[start // 16] = _decide(bits, units, *owners, least_off, *weights, start, stop)
 
     for_chunks(task, n_columns, 16, n_jobs)
     tables = []

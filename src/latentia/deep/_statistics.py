@@ -200,6 +200,13 @@ def ones(context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), emit
 
 
+def owners_of(members: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Where the units of each column begin, and which they are: int32, whatever SciPy has, so that one version is compiled."""
+    owners = sparse.csr_array(members.T)
+    owners.sort_indices()
+    return owners.indptr.astype(np.int32, copy=False), owners.indices.astype(np.int32, copy=False)
+
+
 @njit(nogil=True, cache=True)
 def doubled(values):
     """A copy of int32 numbers with room for as many again and one more. np.append takes long to compile."""

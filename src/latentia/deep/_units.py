@@ -13,7 +13,7 @@ from scipy.special import gammaln
 
 from .._threads import for_chunks
 from ._encode import SHARE_ON, encode, unexplained
-from ._statistics import Firings, cofiring_pairs, count_together, doubled, once_and_twice, ones
+from ._statistics import Firings, cofiring_pairs, count_together, doubled, once_and_twice, ones, owners_of
 
 LEAST_DEGREE = 4  # members of a unit that can be told from chance
 _ENTRIES = 20_000_000  # ones in the rows that units are grown on
@@ -193,14 +193,13 @@ def _polished(rows: Firings, units: list[np.ndarray], n_polishes: int, n_jobs: i
 def _members_alone(
     bits: np.ndarray, hidden: np.ndarray, table: sparse.csr_array, rates: np.ndarray, n_jobs: int | None
 ) -> list[np.ndarray]:
-    owners = sparse.csr_array(table.T)
-    owners.sort_indices()
-    n_columns, n_units = owners.shape
+    starts, owners = owners_of(table)
+    n_units, n_columns = table.shape
     least = np.log(max(n_columns * n_units, 2)) + 3.0
     kept: list[Any] = [None] * -(-n_columns // 16)
 
     def task(start: int, stop: int) -> None:
-        kept[start // 16] = _alone(bits, hidden, owners.indptr, owners.indices, rates, least, start, stop)
+        kept[start // 16] = _alone(bits, hidden, starts, owners, rates, least, start, stop)
 
     for_chunks(task, n_columns, 16, n_jobs)
     unit, column = (np.concatenate(parts) for parts in zip(*kept, strict=True))
@@ -263,13 +262,12 @@ def edge_doubts(
     if not n_units:
         return np.empty(0)
     bits, units = rows.bits(n_jobs), hidden.bits(n_jobs)
-    owners = sparse.csr_array(members.T)
-    owners.sort_indices()
+    starts, owners = owners_of(members)
     prior = np.log(members.nnz / max(n_units * n_columns - members.nnz, 1))
     wrong = np.zeros((-(-n_columns // 16), n_units))
 
     def task(start: int, stop: int) -> None:
-        _doubt(bits, units, owners.indptr, owners.indices, rows.n_rows, prior, temper, start, stop, wrong[start // 16])
+        _doubt(bits, units, starts, owners, rows.n_rows, prior, temper, start, stop, wrong[start // 16])
 
     for_chunks(task, n_columns, 16, n_jobs)
     return np.minimum(wrong.sum(axis=0) / np.maximum(np.diff(members.indptr), 1), 1.0)

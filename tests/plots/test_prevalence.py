@@ -27,8 +27,18 @@ def test_a_panel_for_every_topic(found) -> None:
         axes = plot_prevalence(prevalence)
         assert len(axes) == 4
         assert [ax.get_title(loc="left") for ax in axes] == prevalence.topics
+        ends = [ax.get_ylim() if prevalence is over else ax.get_xlim() for ax in axes]
+        assert len(set(ends)) == 1
+        assert ends[0][0] == 0
+        assert ends[0][1] >= prevalence.share.high.max()
     values = [bar.get_width() for bar in axes[0].patches]
-    np.testing.assert_allclose(values, by.share.value[:, 0], rtol=1e-3)
+    np.testing.assert_allclose(values, by.share.value[:, 0], rtol=1e-3)  # a page has four digits
+
+
+def test_a_topic_keeps_its_colour(found) -> None:
+    over = found[0]
+    all_of_them, alone = plot_prevalence(over), plot_prevalence(over, topics=[2])
+    assert alone.lines[0].get_color() == all_of_them[2].lines[0].get_color() != all_of_them[0].lines[0].get_color()
 
 
 def test_one_topic_on_given_axes(found) -> None:

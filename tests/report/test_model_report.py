@@ -1,5 +1,8 @@
 """The report method of every estimator: with the data of its fit, and from the model alone."""
 
+import inspect
+import pickle
+import re
 import warnings
 from functools import cache
 
@@ -9,6 +12,7 @@ from contract import CASES, clusters, findings, graph
 from sklearn.exceptions import NotFittedError
 
 import latentia
+from latentia import report
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.families import FAMILIES, family_of
@@ -194,3 +198,12 @@ def test_the_page_of_all_is_that_of_models_without_one(tmp_path):
     model.report(first)
     write_any_report(second, model)
     assert first.read_text("utf-8") == second.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", sorted({*report.__all__} - {"write_report"}))
+def test_what_writes_a_page_says_once_what_each_argument_is(name):
+    write = getattr(report, name)
+    entries = re.findall(r"^(\w[\w, ]*) :", inspect.getdoc(write), re.MULTILINE)
+    said = [one for entry in entries for one in entry.split(", ")]
+    assert sorted(said) == sorted(inspect.signature(write).parameters)
+    assert pickle.loads(pickle.dumps(write)) is write

@@ -21,6 +21,7 @@ from ..exceptions import LatentiaError
 _ENTRY = re.compile(r"^(\w+)(?: : (.*))?\n((?: +.+\n?)+)", re.MULTILINE)
 _TOKEN = re.compile(r"\{[^}]*\}|[^,\s][^,]*")
 _BOUND = re.compile(r"([<>])= ([\d.]+)")
+_WORD = re.compile(r"[A-Z]+")
 
 _OPTIONS = {
     "covariance_type": "--covariance",
@@ -70,8 +71,9 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {"refine": steps_of, "jobs": check_jo
 def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[..., Any]:
     """The function of a command, with options for what its signature has; one that takes a `Run` first has those of it as well.
 
-    Behind the colon of a parameter its docstring may give names of the option, choices in braces, and bounds; an argument
-    is called as words in capitals say. ``ready`` is called when the modules of the command are there, before it runs.
+    Behind the colon of a parameter its docstring may give names of the option, choices in braces, bounds, and for an argument a
+    word in capitals; what has neither a default nor a name of an option is an argument too. ``ready`` is called when the
+    modules of the command are there, before it runs.
     """
     module = name.replace("-", "_")
     given, says, own = _read(module, module)
@@ -103,12 +105,16 @@ def _read(module: str, name: str) -> tuple[list[inspect.Parameter], str, dict[st
     """Parameters of a function or fields of a record, what it does, and what is said of each."""
     spec: Any = find_spec(f".{module}", __package__)
     text = spec.loader.get_source(spec.name)
+    if text is None:
+        raise LatentiaError(
+            f"{spec.name} has no text, from which its options are read: install the package with its .py files."
+        )
     found: Any = next(one for one in ast.parse(text).body if getattr(one, "name", None) == name)
     if isinstance(found, ast.ClassDef):
         fields = [one for one in found.body if isinstance(one, ast.AnnAssign)]
         entries = [(ast.unparse(one.target), one.annotation, one.value) for one in fields]
     else:
-        arguments, defaults = found.args.args, found.args.defaults
+        arguments, defaults = found.args.args + found.args.kwonlyargs, found.args.defaults + found.args.kw_defaults
         values = [None] * (len(arguments) - len(defaults)) + defaults
         entries = [(one.arg, one.annotation, value) for one, value in zip(arguments, values, strict=True)]
     says, _, more = (ast.get_docstring(found) or "").partition("\n\nParameters\n")
@@ -137,11 +143,13 @@ def _option(parameter: inspect.Parameter, behind: str, text: str) -> inspect.Par
         if token.startswith("-"):
             names.append(token)
         elif token.startswith("{"):
-            look["callback"] = _one_of(f"--{name.replace('_', '-')}", token[1:-1].split(", "))
+            look["callback"] = _one_of(f"--{name.replace('_', '-')}", [one.strip() for one in token[1:-1].split(",")])
         elif bound:
             look["min" if bound[1] == ">" else "max"] = int(bound[2]) if bound[2].isdigit() else float(bound[2])
-        else:
+        elif _WORD.fullmatch(token):
             look["metavar"] = token
+        else:
+            raise ValueError(f"{name} : {token}: no name of an option, choices in braces, bound, or word in capitals")
     if kind is bool and not names:
         names = [f"--{name.replace('_', '-')}"]
     argues = not names and (parameter.default is parameter.empty or "metavar" in look)

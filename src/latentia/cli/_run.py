@@ -1,4 +1,4 @@
-"""What all commands that learn are asked for."""
+"""What all commands that learn are asked for, and what help says of options that several commands have."""
 
 from __future__ import annotations
 

@@ -405,7 +405,7 @@ def named(source: str) -> Iterator[None]:
 
 
 @contextmanager
-def of_options(reading: Reading | None = None) -> Iterator[None]:
+def in_words_of_options(reading: Reading | None = None) -> Iterator[None]:
     """Errors of a reader name the command's option instead of the parameter, and what --missing may do about a cell."""
     try:
         yield
@@ -534,7 +534,7 @@ class Reading:
 
 
 def say(text: str, console: Console | None = None) -> None:
-    """A line as it is: names of files and columns may look like markup."""
+    """A line as it is, as names may look like markup; beside a status or a bar it needs the console of that."""
     (console or Console()).print(text, highlight=False, markup=False, soft_wrap=True)
 
 

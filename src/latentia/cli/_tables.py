@@ -16,7 +16,7 @@ from ..datasets import tables
 from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, naming, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
-from ._shared import Reading, in_ways, of_options, say
+from ._shared import Reading, in_ways, in_words_of_options, say
 
 MISSING = "drop", "mean"
 _FEW = 20  # values of a column that may be labels, and rows for each of them
@@ -68,7 +68,7 @@ def read_table(
     """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
 
     def wanted(kinds: Mapping[str, str]) -> Wanted:
-        with of_options():
+        with in_words_of_options():
             return choose(kinds)
 
     try:

@@ -78,7 +78,7 @@ def apply(
     given = {"other": other, "denoise": denoise, "ask": ask, "column": column, "split": split}
     own = {name: value for name, value in given.items() if name in inspect.signature(work).parameters}
     for name, value in given.items():
-        if value and name not in own:
+        if name not in own and value not in (None, False, 0):
             raise LatentiaError(f"{other if name == 'other' else f'--{name}'}: a {kind} {_LACKS[name]} out.")
     file = module.applied_file(fitted, source, denoise) if "denoise" in own else family.applied
     results = Results(out, source, (file,), force, progress=not quiet, model=path)

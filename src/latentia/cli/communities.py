@@ -20,7 +20,7 @@ from ._shared import Comparison, Reading, learn, parse_sizes, say
 from ._tables import split_names
 
 _FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv"
-_LINKS = "held-out links"
+_THRESHOLD, _LINKS = 0.1, "held-out links"  # the default of --threshold, which is read as it stands there
 _WAYS = {"auto": "auto", "yes": True, "no": False}
 
 
@@ -120,7 +120,7 @@ def _links(model: Any) -> dict[str, Any]:
 
 def apply_communities(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
     """Read edges of new nodes to those of the model; gives the function that writes what the new ones belong to."""
-    reading = model.reading_ or {"columns": None, "threshold": 0.1}
+    reading = model.reading_ or {"columns": None, "threshold": _THRESHOLD}
     known = model.names_ or range(model.n_features_in_)
     found = read_new_nodes(source, known, columns=reading["columns"], **_ways(how))
     edges, of = count(found.n_edges, "edge"), count(len(found.names), "node")

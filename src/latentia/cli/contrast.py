@@ -19,7 +19,7 @@ from ..report.contrast_peers import KINDS, contrast_peers, differences, kind_of
 from ..report.parts import count
 from ..summaries import Summary
 from ._run import Run
-from ._shared import Comparison, Reading, learn, of_options, parse_sizes, say
+from ._shared import Comparison, Reading, in_words_of_options, learn, parse_sizes, say
 from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, scaled_rows, split_names
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
@@ -178,7 +178,7 @@ def _check_options(
 def _read(source: Path, other: Path, target: str | None, fit: str, how: Reading, **more: Any) -> Views:
     """The two tables and the target, with what is to be said of them."""
     least = 1 if fit in (*_TARGETED, "components") else 2
-    with of_options(how):
+    with in_words_of_options(how):
         views = read_views(
             source, other, target=target, classes=fit == "logistic", min_columns=least, missing=how.missing, cache=how.cache,
             encoding=how.encoding, **more,
@@ -270,7 +270,7 @@ def apply_contrast(model: Any, source: Path, how: Reading, other: Path | None) -
     tables = [announce(read_known_columns(source, reading["columns"], model.n_features_in_, how))]
     if other is not None:
         tables.append(announce(read_known_columns(other, reading["columns_v"], model.n_features_v_, how)))
-    with of_options(how):
+    with in_words_of_options(how):
         kept = match_rows(tables, [source, *([] if other is None else [other])], cache=how.cache, encoding=how.encoding)
     if other is None:
         say("note: without V what it shares with U is not removed: U is taken to have nothing of it.")

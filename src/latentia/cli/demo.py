@@ -107,7 +107,7 @@ def demo(
         with _compiled_ahead():
             for chapter in CHAPTERS:
                 with console.status(f"{chapter.title} ..."):
-                    fits.append(_run(chapter, folder, evidence))
+                    fits.append(_run(chapter, folder, console, evidence))
         write_page(folder / _INDEX, _index(fits, time.monotonic() - start))
 
     written = results.write(write)
@@ -142,7 +142,7 @@ def learn_from_the_end() -> None:
         chapter.learn()
 
 
-def _run(chapter: Chapter, folder: Path, full: bool) -> dict[str, Any]:
+def _run(chapter: Chapter, folder: Path, console: Console, full: bool) -> dict[str, Any]:
     """Fit and write one family; what the index says of it."""
     start = time.monotonic()
     with warnings.catch_warnings():
@@ -154,9 +154,9 @@ def _run(chapter: Chapter, folder: Path, full: bool) -> dict[str, Any]:
     found = fitted.model.evidence_
     seconds = time.monotonic() - start
     mark = mark_of(found.grade)
-    say(f"  {chapter.title:<38} {mark.label:<17} {seconds:5.1f} s  {fitted.answer}")
+    say(f"  {chapter.title:<38} {mark.label:<17} {seconds:5.1f} s  {fitted.answer}", console)
     if full:
-        print_evidence(found, Console(), full=True)
+        print_evidence(found, console, full=True)
     said = {name: value for name, value in vars(chapter).items() if name != "learn"}
     return said | {
         "page": page.name,

@@ -29,7 +29,17 @@ from ..report.dictionary import Restored, codes_of, summarize_dictionary
 from ..report.parts import count
 from ..summaries import Summary
 from ._run import Run
-from ._shared import Comparison, Reading, hold_out, learn, of_options, parse_sizes, refuse_options, say, write_csv
+from ._shared import (
+    Comparison,
+    Reading,
+    hold_out,
+    in_words_of_options,
+    learn,
+    parse_sizes,
+    refuse_options,
+    say,
+    write_csv,
+)
 from ._tables import MISSING, Labels, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling
 
 _CODES, _DENOISED, _IMAGE = "codes.csv", "denoised.csv", "image.png"
@@ -181,7 +191,7 @@ def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | 
 
 def _patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _Data:
     """Patches of an image, or of all in a folder, without their means."""
-    with of_options(), warnings.catch_warnings():
+    with in_words_of_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedDataWarning)  # each is named below
         found = read_patches(source, size, n_patches=n_patches, grey=grey, random_state=run.seed)
     for name in found.left_out:

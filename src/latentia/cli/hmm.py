@@ -20,7 +20,7 @@ from ..summaries import Column, Summary
 from ._run import Run
 
 from ._shared import (  # isort: skip
-    Comparison, Reading, existing, of_options, learn, parse_sizes,
+    Comparison, Reading, existing, in_words_of_options, learn, parse_sizes,
     refuse_options, say,
 )  # fmt: skip
 from ._tables import split_names
@@ -77,7 +77,7 @@ def hmm(
         other = None if covariance == "diag" else covariance
         refuse_options(source, "--two-state has none", covariance=other, init=init)
     how = run.reading(missing, ("keep",))
-    with of_options():
+    with in_words_of_options():
         data = read_sequences(
             source, column=column, columns=split_names(columns), sequence=sequence,
             kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing,
@@ -230,7 +230,7 @@ def apply_hmm(model: Any, source: Path, how: Reading) -> Callable[[Path], object
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
     column, columns = (columns[0], None) if symbols and columns else (None, columns)
-    with of_options():
+    with in_words_of_options():
         data = read_sequences(
             source, column=column, columns=columns, sequence=reading.get("sequence"), kind=kind, of_model=True,
             lower=symbols and bool(reading.get("lower")), symbols=model.symbols_ if symbols else None,

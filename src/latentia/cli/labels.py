@@ -27,7 +27,17 @@ from ..report.labels import Names, summarize_labels
 from ..report.parts import count
 from ..summaries import Summary, write_csv
 from ._run import Run
-from ._shared import Comparison, Reading, highest, hold_out, learn, of_options, parse_sizes, refuse_options, say
+from ._shared import (
+    Comparison,
+    Reading,
+    highest,
+    hold_out,
+    in_words_of_options,
+    learn,
+    parse_sizes,
+    refuse_options,
+    say,
+)
 from ._texts import kept_options, read_known, word_options
 
 _PREDICTIONS = "predictions.csv"
@@ -153,7 +163,7 @@ class _Data:
 def _read(source: Path, test: Path | None, options: dict[str, Any], how: Reading) -> _Data:
     """Everything that the command needs, checked as far as that takes no fit; of texts alone one in ten is held out."""
     options = options | {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
-    with of_options():
+    with in_words_of_options():
         train = read_labelled(source, **options)
         other = None if test is None else read_labelled(test, **options, like=train)
     if other is not None:
@@ -299,7 +309,7 @@ def apply_labels(
         if column is not None or split is not None:
             raise LatentiaError("--column and --split: the model was not learned from texts; leave them out.")
         numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
-        with of_options():
+        with in_words_of_options():
             rows = read_rows(source, model.n_features_in_, **numbers, cache=how.cache, progress=how.progress)
     say(f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
     names = model.label_names if "top" in reading else model.names_of_labels

@@ -23,7 +23,18 @@ from ..summaries import Summary
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
 from ._run import Run
-from ._shared import Comparison, Reading, Results, Sizes, hold_out, learn, of_options, parse_sizes, refuse_options, say
+from ._shared import (
+    Comparison,
+    Reading,
+    Results,
+    Sizes,
+    hold_out,
+    in_words_of_options,
+    learn,
+    parse_sizes,
+    refuse_options,
+    say,
+)
 from ._tables import (
     MISSING,
     Labels,
@@ -212,7 +223,7 @@ def _table(
     table = announce(read_table(source, choose, how))
     called = table.names if names is None else [str(name) for name in table.texts[names]]
     reading, labels = {"columns": table.columns, "names": names}, Labels(table.rows, called)
-    with of_options():
+    with in_words_of_options():
         check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(
         table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture
@@ -221,7 +232,7 @@ def _table(
 
 def _array(source: Path, name: str | None, image: Shape, picture: Shape) -> _Data:
     """An array of NumPy: a table, or an image of several bands."""
-    with of_options():
+    with in_words_of_options():
         found = read_array(source, name, image=image, shape=picture)
     n, d = found.values.shape
     text = f"{source.name}, array {found.name}" if found.name else source.name

@@ -43,11 +43,16 @@ def plot_figure(figure: Mapping[str, Any], *, ax: Any = None) -> Any:
     across = _ACROSS if "columns" in figure and len(panels) > 1 else 1
     share = bool(figure.get("shared") or figure.get("same"))
     size = 3.4 if across > 1 else _WIDE, max(_LEAST, height + 0.8)
-    axes = several_axes(ax, len(panels), across, *size, sharex=share)
+    axes = several_axes(ax, len(panels), across, *size, sharex=share, sharey=bool(figure.get("same")))
     for one, panel in zip(axes, panels, strict=True):
         _panel(one, panel)
         if figure.get("legend"):
             legend(one)
+    for one, panel in zip(axes, panels, strict=True):  # all of them, where they share an axis
+        if panel["x"].get("zero") and one.dataLim.x0 >= 0:
+            one.set_xlim(left=0)
+        if panel["y"].get("zero") and one.dataLim.y0 >= 0:
+            one.set_ylim(bottom=0)
     return axes[0] if len(axes) == 1 else axes
 
 

@@ -152,4 +152,5 @@ def plot_prevalence(
     share, x = prevalence.share, prevalence.places if by_time else prevalence.labels
     parts = [[part[:, topic] for part in (share.value, share.low, share.high)] for topic in chosen]
     panels = [(shortened(labels[topic], 34), x, *own) for topic, own in zip(chosen, parts, strict=True)]
-    return plot_figure((bands if by_time else intervals)(panels, percent=True, level=prevalence.level), ax=ax)  # type: ignore[operator]
+    draw: Any = bands if by_time else intervals
+    return plot_figure(draw(panels, percent=True, level=prevalence.level, colours=chosen), ax=ax)

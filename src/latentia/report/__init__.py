@@ -1,9 +1,14 @@
 """Reports: one HTML file that needs no network and no other file."""
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..families import FAMILIES
+
+if TYPE_CHECKING:
+    from .model import write_report as write_report
 
 _MODULES = {"write_report": "model", "write_any_report": "_any"} | {
     f"write_{family.page}_report": family.page for family in FAMILIES
@@ -11,7 +16,7 @@ _MODULES = {"write_report": "model", "write_any_report": "_any"} | {
 __all__ = sorted(_MODULES)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., Path]:
     """A function when it is first asked for: each page has modules of its own, and a command writes one."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -60,8 +60,8 @@ def summarize_communities(
     sizes = np.nan_to_num(model.memberships_).sum(axis=0)
     return Summary(
         says=_says(model, graph), parts=(
-            table := communities_of(model, graph, threshold), _mixed(model, threshold), *_spectrum(model),
-            _connectivity(model, graph.weighted), _section(model, graph, threshold),
+            table := communities_of(model, graph, threshold), Section("memberships.html", {"strips": _strips(model)}),
+            _mixed(model, threshold), *_spectrum(model), _connectivity(model, graph.weighted), _listed(model, graph, threshold),
         ),
         answer=Answer("Which groups do the nodes form?", *_words_and_picture(model, graph, table)),
         error=_error(evidence_of(model), sizes), reading=_reading(model),
@@ -188,14 +188,14 @@ def _tables(model: Any, graph: Graph | _Expected, threshold: float) -> tuple[Tab
 # --- who belongs where ----------------------------------------------------------------------------------------------
 
 
-def _section(model: Any, graph: Graph | _Expected, threshold: float) -> Section:
-    """Pictures that are drawn here, and what the script of the page lists and sorts."""
+def _listed(model: Any, graph: Graph | _Expected, threshold: float) -> Section:
+    """The nodes, which the script of the page lists and sorts."""
     values = {
         "asked": len(model.weights_), "threshold": threshold, "n_nodes": graph.n_nodes, "weighted": graph.weighted,
-        "strips": _strips(model), "listed": min(_LISTED, graph.n_nodes),
+        "listed": min(_LISTED, graph.n_nodes),
     }  # fmt: skip
     data = {"colours": PALETTE, "nodes": _nodes(model, graph, threshold)}
-    return Section("communities.html", values, _tables(model, graph, threshold), data=data)
+    return Section("nodes.html", values, _tables(model, graph, threshold), data=data)
 
 
 def _words_and_picture(model: Any, graph: Graph | _Expected, table: Table) -> tuple[str, Figure | Section]:
@@ -281,7 +281,7 @@ def _connectivity(model: Any, weighted: bool) -> Figure:
         "Communities of friends have strong colours on the diagonal; strong cells beside it are groups that are linked to each "
         "other."
     )
-    cut = f" The largest {len(table)} communities." if len(table) < asked else ""
+    cut = f" The largest {len(table)} communities; connectivity.csv holds all numbers." if len(table) < asked else ""
     form = 1 if unit * float(table.max()) < 1000 else 0
     return Figure(
         "connectivity", heat_map(unit * table, names, names, hover="{row} and {column}: {value:.3g}", digits=form),

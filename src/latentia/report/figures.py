@@ -60,7 +60,7 @@ def heat_map(
     many, below, across = small or values.size > _ANNOTATED, [*map(shortened, rows)], [*map(shortened, columns)]
     told = [
         [hover.format(row=row, column=column, value=values[i, j]) if isinstance(hover, str) else hover(i, j)
-         for j, column in enumerate(across)] for i, row in enumerate(below)
+         for j, column in enumerate(columns)] for i, row in enumerate(rows)
     ]  # fmt: skip
     return {
         "kind": "heat", "values": _rounded(values), "rows": below, "columns": across, "hover": told, "signed": signed,
@@ -178,6 +178,7 @@ def bands(
     y_title: str = "",
     percent: bool = False,
     level: float = 0.9,
+    colours: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Small multiples of a curve with a band around it, on common axes.
 
@@ -193,12 +194,14 @@ def bands(
         Whether y is a share, to be written in percent.
     level : float
         Of the intervals, for hover texts.
+    colours : sequence of int, optional
+        Of the panels; by default one after the other.
     """
     x_axis = {"title": title} | ({} if labels is None else {"names": list(labels)})
     said = f"{level:.0%} interval"
     drawn = []
     for i, (name, x, y, low, high) in enumerate(panels):
-        colour = i % len(PALETTE)
+        colour = (i if colours is None else colours[i]) % len(PALETTE)
         band = {"mark": "band", "x": _rounded(x), "colour": colour, "says": said}
         band |= {"low": _rounded(low), "high": _rounded(high)}
         curve = _line("", x, y, colour) | {"points": len(x) <= 60}
@@ -214,6 +217,7 @@ def intervals(
     title: str = "",
     percent: bool = False,
     level: float = 0.9,
+    colours: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Small multiples of horizontal bars with intervals, on a common axis.
 
@@ -227,12 +231,15 @@ def intervals(
         Whether values are shares, to be written in percent.
     level : float
         Of the intervals, for hover texts.
+    colours : sequence of int, optional
+        Of the panels; by default one after the other.
     """
     drawn = []
     for i, (name, labels, values, low, high) in enumerate(panels):
+        colour = (i if colours is None else colours[i]) % len(PALETTE)
         bar = {
             "mark": "bars", "sideways": True, "x": list(range(len(labels))), "y": _rounded(values), "width": 0.62,
-            "low": _rounded(low), "high": _rounded(high), "colour": i % len(PALETTE), "says": f"{level:.0%} interval",
+            "low": _rounded(low), "high": _rounded(high), "colour": colour, "says": f"{level:.0%} interval",
         }  # fmt: skip
         x_axis = {"title": title, "zero": True, "percent": percent}
         y_axis = {"names": [shortened(one) for one in labels]}
@@ -339,7 +346,7 @@ def spectrum(
     series, look = [("", values, colours)], {"height": 240, "exact": exact}
     figure = bars(number, series, hover=[hover], title="direction", y_title=title, **look)  # type: ignore[arg-type]
     figure["panels"][0]["marks"] += [
-        {"mark": "rule", "y": float(f"{y:.5g}"), "text": "noise", "colour": "bad"} for y in noise
+        {"mark": "rule", "y": float(f"{y:.5g}"), "text": f"noise {y:.3g}", "colour": "bad"} for y in noise
     ]
     return figure
 

@@ -96,22 +96,28 @@ def page(
                 missing=LACKS.format(lacks, data) if lacks and not shown else found.missing,
             )  # fmt: skip
 
-        added = inspect.signature(summarize, follow_wrapped=False).parameters
         own = [one for one in given.parameters.values() if one.name != "comparison"]
-        more = [added[one] for one in ("title", "source", "comparison")]
+        keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+        more = [
+            keyword("title", default=heading, annotation="str"),
+            keyword("source", default="", annotation="str"),
+            keyword("comparison", default=None, annotation="Sequence[Mapping[str, Any]] | None"),
+        ]
         summarize.__signature__ = given.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
-        summarize.__doc__ = (tell.__doc__ or "").replace("\n\n    Returns", f"\n{_ALL_HAVE}\n    Returns", 1)
+        said = inspect.cleandoc(tell.__doc__ or "")
+        added = "".join(text for name, text in _ALL_HAVE.items() if f"\n{name} :" not in said)
+        summarize.__doc__ = said.replace("\n\nReturns\n", f"\n{added}\nReturns\n", 1)
         return summarize
 
     return decorate
 
 
 LACKS = "This page was written from the model alone and lacks {}. model.report(path, {}) shows them too."
-_ALL_HAVE = """    title, source : str
-        Heading of the page, and where the data came from.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of components, the first value the number.
-"""
+_ALL_HAVE = {
+    "title, source": "title, source : str\n    Heading of the page, and where the data came from.\n",
+    "comparison": "comparison : sequence of dict, optional\n"
+    "    Rows of a table that compares numbers of components, the first value the number.\n",
+}
 
 
 def written(summarize: Callable[..., Summary]) -> Callable[..., Path]:
@@ -127,15 +133,18 @@ def written(summarize: Callable[..., Summary]) -> Callable[..., Path]:
     first = inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | os.PathLike[str]")
     write.__signature__ = given.replace(parameters=[first, *given.parameters.values()], return_annotation="Path")  # type: ignore[attr-defined]
     write.__name__ = write.__qualname__ = summarize.__name__.replace("summarize", "write") + "_report"
-    said = (summarize.__doc__ or "").replace("Say what", "Write what", 1)
-    said = said.replace(".\n", ", to one HTML file that works offline.\n", 1)
-    said = said.replace("    model : ", _PATH + "    model : ", 1).replace("    Summary\n", "    Path of the file\n", 1)
-    write.__doc__ = said
+    write.__module__ = __package__  # where it is found, also by those who pickle it
+    said = inspect.cleandoc(summarize.__doc__ or "").replace("Say what", "Write what", 1)
+    said = said.replace(".\n", ", to one HTML file that works offline.\n", 1).replace(
+        "\nmodel : ", _PATH + "model : ", 1
+    )
+    write.__doc__ = re.sub(r"\nSummary$", "\nPath of the file", said, flags=re.MULTILINE)
     return write
 
 
-_PATH = """    path : path
-        The file appears complete or not at all; one that is there is replaced.
+_PATH = """
+path : path
+    The file appears complete or not at all; one that is there is replaced.
 """
 
 

@@ -404,3 +404,13 @@ def test_what_is_no_model(shell, tmp_path):
     assert code == 2
     assert "not a model saved by latentia" in message
     assert "Traceback" not in message
+
+
+@pytest.mark.parametrize("option", ["--column", "--split"])
+def test_an_empty_option_is_not_passed_over(option, refused, tmp_path):
+    X = planted.gaussian_mixture(100, n_components=2, n_features=2).X
+    latentia.save(SphericalGaussianMixture(2, n_splits=0).fit(X), tmp_path / "model.npz")
+    np.savetxt(tmp_path / "rows.csv", X, delimiter=",", header="a,b", comments="")
+    said = refused("apply", tmp_path / "model.npz", tmp_path / "rows.csv", option, "")
+    assert said.startswith(option)
+    assert said.endswith("leave it out.")

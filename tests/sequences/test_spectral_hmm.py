@@ -347,7 +347,27 @@ def test_empty_data(of_symbols):
 def test_the_warning_points_at_the_line_that_fits(chain):
     with pytest.warns(DroppedDataWarning) as caught:
         SpectralHMM(2).fit(chain.symbols[:300], [298, 2])
-    assert [warning.filename for warning in caught] == [__file__]
+    said = [str(warning.message) for warning in caught]
+    assert [warning.filename for warning in caught] == [__file__] * 2
+    assert "fewer than 3 steps" in said[0]
+    assert "NOT SUPPORTED" in said[1]  # two states of four
+
+
+def test_a_state_that_stands_for_two_is_seen():
+    symbols = planted.hidden_markov_chain(10_000, 4, 12, persistence=0.6, random_state=4).symbols
+    few, right = (SpectralHMM(k).fit(symbols).evidence_ for k in (3, 4))
+    assert few["one state more"].measured > 1.5 * few["one state more"].bound.limit
+    assert few.grade != "supported"
+    assert "compare with 4" in few.advice
+    assert right["one state more"].holds
+    assert right.grade == "supported"
+
+
+@pytest.mark.parametrize("refine", [0, 5])
+def test_a_chain_that_has_not_settled_is_not_compared_with_one_of_a_state_more(chain, refine):
+    assert "one state more" not in [
+        check.name for check in SpectralHMM(4, refine=refine).fit(chain.symbols).evidence_.checks
+    ]
 
 
 @pytest.mark.parametrize("refine", [0, "auto"])

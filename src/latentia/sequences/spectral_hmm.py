@@ -63,6 +63,7 @@ from ._emissions import Covariance, Emissions, Symbols, Vectors, chances_of_unse
 from ._kept import AdditiveSequences, by_content, check_symbols, lengths_of, view_sums, views_of_sums
 from ._lags import lagged_coordinates, leading_coordinates, means_of_neighbours, past_and_future
 from ._methods import ChainMethods
+from ._one_more import one_state_more
 from ._start import given_chain
 from ._steps import (
     alphabet,
@@ -84,6 +85,7 @@ _MOST_SYMBOLS = 100  # of which counts are kept
 _FEW = 10  # E-steps in which starts race, and all that are made from classes of symbols
 _TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
 _MOST_CHANGE = 3.0  # of the expected error, in the course of the data
+_MOST_GAIN = 0.65  # nats for each parameter of a state more
 _LEAST_OF_HALF = 0.1  # of a state's steps, for comparing both halves
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
@@ -400,7 +402,11 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if parts.errors is not None and self.refine:
             changes = _changes(refined.parameters, moments, fitted.rows, self.n_jobs)
             lines = _over_time(changes, parts.errors)
-            parts = replace(parts, errors=np.minimum(np.maximum(parts.errors, changes), self._farthest))
+            errors = np.minimum(np.maximum(parts.errors, changes), self._farthest)
+            if isinstance(moments.kind, Symbols) and refined.refinement.settled:
+                more, misses = _one_more(refined.parameters, moments, fitted.rows)
+                lines, errors = [*lines, more], np.maximum(errors, misses)
+            parts = replace(parts, errors=errors)
         checks = [*_checks(refined, moments, parts, measured, misfits, self.weights_), *lines]
         return checks + _against_independence(self, fitted), parts
 
@@ -811,6 +817,23 @@ def _over_time(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
             "States change in the course of the data: fit parts of it, or take a trend out first.",
         )
     ]  # fmt: skip
+
+
+def _one_more(chain: Chain, moments: _Moments, steps: _Steps) -> tuple[Check, np.ndarray]:
+    """What a state more gains on some stretches, and, if that is much, how far each state is from the nearest of those then."""
+    kind, k, some = moments.kind, len(chain.startprob), some_stretches(steps.observed, _TRIED, _TRIED_AT_ONCE)
+    basis, all_of_them = moments.statistic.coordinates[1].basis, some.n_rows == steps.observed.n_rows
+    gain, more = one_state_more(kind, chain, some, basis, moments.deviations, all_of_them)
+    check = Check(
+        "one state more", "log-likelihood / parameters", gain / (2 * k + int((moments.marginal > 0).sum()) - 1),
+        at_most(_MOST_GAIN, "nats"),
+        "What a chain with one of the states split in two gains within a few steps of EM, for each parameter more. Above the "
+        "limit a state stands for several, or steps depend on more than their states.",
+        "not in the thesis", "caution",
+        f"With a state more the steps are predicted clearly better: compare with {k + 1}.", k + 1,
+    )  # fmt: skip
+    misses = np.zeros(k) if check.holds else kind.nearest(chain.emissions, more.emissions, moments.deviations)
+    return check, misses
 
 
 def _checks(

@@ -11,6 +11,7 @@ from latentia.exceptions import DroppedDataWarning
 from latentia.metrics import match_components, recovery_errors
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM
+from latentia.sequences._one_more import _agreement
 
 
 @pytest.fixture(scope="module")
@@ -361,6 +362,12 @@ def test_a_state_that_stands_for_two_is_seen():
     assert "compare with 4" in few.advice
     assert right["one state more"].holds
     assert right.grade == "supported"
+
+
+def test_a_state_of_one_symbol_stands_for_no_other():
+    strength, scores = _agreement(np.array([1.0, 0.0, 0.0]), np.eye(3)[:, :2], [], [])
+    assert strength == 0
+    assert not scores.any()
 
 
 @pytest.mark.parametrize("refine", [0, 5])

@@ -77,12 +77,12 @@ def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[.
     """
     module = name.replace("-", "_")
     given, says, own = _read(module, module)
-    of_all, _, shared = _read("_run", "Run")
+    of_all, _, of_several = _read("_run", "Run")
     learns = given[0].annotation == "Run"
     if learns:
         of_all[0] = of_all[0].replace(default=Path(name))
     asks = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
-    described = shared | own
+    described = of_several | own
     options = [_option(one, *described[one.name]) for one in (*given[learns:], *(of_all if learns else ()), asks)]
 
     def run(as_json: bool = False, **values: Any) -> Any:
@@ -92,9 +92,9 @@ def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[.
             ready()
         if record is None:
             return function(**values)
-        shared = record(**{one.name: values.pop(one.name) for one in of_all})
-        with shared.placed():
-            return function(shared, **values)
+        asked = record(**{one.name: values.pop(one.name) for one in of_all})
+        with asked.placed():
+            return function(asked, **values)
 
     run.__name__, run.__doc__, run.__annotations__ = module, says, {one.name: one.annotation for one in options}
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]

@@ -64,7 +64,9 @@ def _agreement(
     """How much steps in a state agree with those before them, against noise, and the scores of symbols that agree most."""
     apart = basis - shown @ basis
     variances, axes = np.linalg.eigh((apart.T * shown) @ apart)
-    kept = variances > _SHARE * variances[-1]
+    kept = variances > max(_SHARE * variances[-1], np.finfo(float).eps)
+    if not kept.any():  # the state shows a single symbol
+        return 0.0, np.zeros(len(basis))
     scores = apart @ (axes[:, kept] / np.sqrt(variances[kept]))
     size = scores.shape[1]
     together, noise = np.zeros((size, size)), np.finfo(float).tiny

@@ -1,15 +1,16 @@
 """A saved model and other data: on the file that it learned from, every family writes the table that its command wrote."""
 
-import gzip
 import shutil
 
 import numpy as np
 import pytest
+from sources import SOURCES, write_csv
 
 import latentia
 from latentia.cli.commands import app
-from latentia.datasets import load_bible, planted
+from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
+from latentia.families import FAMILIES
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
@@ -20,121 +21,8 @@ from latentia.topics import AnchorTopics
 rng = np.random.default_rng
 
 
-def _csv(path, header, rows):
-    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
-    return path
-
-
-def _texts(folder):
-    path = folder / "chapters.txt"
-    path.write_text("\n\n".join(load_bible().texts[::6]))
-    return [path, "-k", 4, "--refine", 1]
-
-
-def _texts_in_a_column(folder):
-    import csv
-
-    path = folder / "chapters.csv"
-    with open(path, "w", newline="") as file:
-        csv.writer(file).writerows([["id", "body"], *([i, text] for i, text in enumerate(load_bible().texts[::8]))])
-    (folder / "stops.txt").write_text("lord\nking\n")
-    return [path, "-k", 3, "--refine", 0, "--column", "body", "--stop-words", folder / "stops.txt", "--model", "lda"]
-
-
-def _counts(folder):
-    corpus = planted.topic_corpus(300, n_topics=4, n_words=120)
-    coo = corpus.counts.tocoo()
-    path = folder / "docword.p.txt"
-    entries = [f"{d + 1} {w + 1} {c}" for d, w, c in zip(coo.row, coo.col, coo.data, strict=True)]
-    path.write_text("\n".join([*map(str, (*coo.shape, coo.nnz)), *entries]) + "\n")
-    (folder / "vocab.p.txt").write_text("".join(f"w{i}\n" for i in range(coo.shape[1])))
-    return [path, "-k", 3, "--refine", 0, "--model", "single", "--max-df", 1]
-
-
-def _symbols(folder):
-    chain = planted.hidden_markov_chain(4000, n_states=2, n_symbols=6, lengths=[40] * 100)
-    words = np.array(["Red", "green", "Blue", "<i>", "white", "12"])[chain.symbols].reshape(-1, 40)
-    path = folder / "words.txt.gz"
-    with gzip.open(path, "wt") as file:
-        file.write("\n\n".join(" ".join(line) for line in words))
-    least = int(np.sort(np.unique(words, return_counts=True)[1])[1])
-    return [path, "-k", 2, "--refine", 1, "--lower", "--min-count", least]
-
-
-def _column_of_symbols(folder):
-    chain = planted.hidden_markov_chain(3000, n_states=2, n_symbols=5, lengths=[50] * 60)
-    path = _csv(folder / "steps.csv", "day,page,who", [(i, f"p{s}", i // 50) for i, s in enumerate(chain.symbols)])
-    return [path, "-k", 2, "--refine", 1, "--column", "page", "--sequence", "who"]
-
-
-def _vectors(folder):
-    chain = planted.hidden_markov_chain(2000, n_states=2, n_symbols=4)
-    values = np.array([[0.0, 500.0], [8.0, 100.0]])[chain.states] + rng(0).standard_normal((2000, 2)) * [1, 50]
-    path = _csv(folder / "v.csv", "time,a,b", [(i, *row) for i, row in enumerate(values)])
-    return [path, "-k", 2, "--refine", 1, "--columns", "b,a"]
-
-
-def _two_state(folder):
-    chain = planted.two_state_chain(20_000, n_symbols=200, emissions="halves")
-    path = folder / "switch.txt"
-    path.write_text(" ".join(f"s{i}" for i in chain.symbols))
-    return [path, "--two-state"]
-
-
-def _mixture(folder):
-    data = planted.gaussian_mixture(900, n_components=3, n_features=4, separation=10)
-    path = _csv(folder / "rows.csv", "id,a,b,c,d", [(i, *row) for i, row in enumerate(data.X * [1, 1000, 0.01, 5])])
-    return [path, "-k", 3, "--refine", 2, "--ignore", "id"]
-
-
-def _sparse_mixture(folder):
-    data = planted.gaussian_mixture(900, n_components=3, n_features=4, separation=10)
-    entries = [f"{i + 1} {j + 1} {v:.6g}" for (i, j), v in np.ndenumerate(np.where(abs(data.X) > 0.3, data.X, 0)) if v]
-    header = ["%%MatrixMarket matrix coordinate real general", f"900 4 {len(entries)}"]
-    (folder / "rows.mtx").write_text("\n".join([*header, *entries]))
-    return [folder / "rows.mtx", "-k", 3, "--refine", 2]
-
-
-def _views(folder):
-    data = planted.product_mixture(3000, n_components=2, n_features=9)
-    path = _csv(folder / "bits.csv", ",".join("abcdefghi"), data.X.astype(int))
-    return [path, "-k", 2, "--refine", 1, "--views", "i,a,b;c,d,e;f,h,g"]
-
-
-def _sources(folder):
-    data = planted.independent_sources(4000, n_components=3)
-    path = _csv(folder / "signals.csv", "t,x,y,z", [(i, *row) for i, row in enumerate(data.X)])
-    return [path, "-k", 3, "--ignore", "t", "--refine", 5]
-
-
-def _findings(folder):
-    X = planted.noisy_or_network(18, 3, leak=0.02, random_state=2).sample(2000, random_state=1).X.astype(int)
-    path = _csv(folder / "ward.csv", "age," + ",".join(f"f{i}" for i in range(18)), [(20, *row) for row in X])
-    return [path, "-k", 3, "--ignore", "age"]
-
-
-def _labelled(folder):
-    truth = planted.label_model(4, 120, 12, features=25)
-    (folder / "tags.txt").write_text("\n".join(f"tag {i}" for i in range(12)))
-    train, test = truth.write(folder / "train.txt", 1500, 0), truth.write(folder / "test.txt", 80, 1)
-    return [train, "--test", test, "-k", 4, "--top", 3, "--labels", folder / "tags.txt"]
-
-
-FAMILIES = {
-    "texts": ("topics", _texts, "documents.csv"),
-    "texts in a column": ("topics", _texts_in_a_column, "documents.csv"),
-    "counts": ("topics", _counts, "documents.csv"),
-    "symbols": ("hmm", _symbols, "paths.csv"),
-    "a column of symbols": ("hmm", _column_of_symbols, "paths.csv"),
-    "vectors": ("hmm", _vectors, "paths.csv"),
-    "two states": ("hmm", _two_state, "paths.csv"),
-    "mixture": ("mixture", _mixture, "labels.csv"),
-    "sparse mixture": ("mixture", _sparse_mixture, "labels.csv"),
-    "views": ("mixture", _views, "labels.csv"),
-    "sources": ("ica", _sources, "sources.csv"),
-    "findings": ("noisy-or", _findings, "posteriors.csv"),
-    "labelled": ("labels", _labelled, "predictions.csv"),
-}
+COMMANDS = {"topics", "hmm", "mixture", "ica", "noisy-or", "labels"}
+"""Those whose other tests do not compare what `apply` writes."""
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +32,8 @@ def results(tmp_path_factory):
 
     def learned(family):
         if family not in known:
-            command, make, file = FAMILIES[family]
+            command, make = SOURCES[family]
+            file = next(one.applied for one in FAMILIES if one.command == command)
             folder = tmp_path_factory.mktemp("learned")
             source, *options = make(folder)
             arguments = [command, source, *options, "--out", folder / "o", "--quiet"]
@@ -159,7 +48,7 @@ def results(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [name for name, (command, _) in SOURCES.items() if command in COMMANDS])
 def test_the_file_that_was_learned_from_gives_the_table_of_the_command(call, written, results, tmp_path, family):
     out, source, file = results(family)
     printed = call("apply", out, source, "--out", tmp_path / "a")
@@ -340,11 +229,11 @@ def _saved(model, folder):
 def test_a_model_from_python_takes_all_columns_of_numbers(call, rows, tmp_path):
     data = planted.gaussian_mixture(900, n_components=3, n_features=4, separation=10)
     model = SphericalGaussianMixture(3).fit(data.X)
-    _csv(tmp_path / "x.csv", "a,b,c,d,name", [(*row, "x") for row in data.X[:50]])
+    write_csv(tmp_path / "x.csv", "a,b,c,d,name", [(*row, "x") for row in data.X[:50]])
     call("apply", _saved(model, tmp_path), tmp_path / "x.csv", "--out", tmp_path / "a")
     found = [int(row["component"]) for row in rows(tmp_path / "a" / "labels.csv")]
     assert found == model.predict(data.X[:50]).tolist()
-    _csv(tmp_path / "x.csv", "a,b,c", data.X[:5, :3])
+    write_csv(tmp_path / "x.csv", "a,b,c", data.X[:5, :3])
     with pytest.raises(
         LatentiaError, match="3 columns of numbers, and the model was fitted on 4, of which it has no names"
     ):
@@ -360,7 +249,7 @@ def test_a_model_from_python_knows_its_columns(call, tmp_path, kind):
         X = planted.independent_sources(3000, n_components=3).X
     frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
     model = kind(3, random_state=0).fit(frame)
-    frame.iloc[:9, ::-1].to_csv(tmp_path / "x.csv", index=False)
+    frame.iloc[:9, ::-1].towrite_csv(tmp_path / "x.csv", index=False)
     call("apply", _saved(model, tmp_path), tmp_path / "x.csv", "--out", tmp_path / "a")
     (written,) = [path for path in (tmp_path / "a").iterdir() if path.suffix == ".csv"]
     found = np.array(

@@ -17,12 +17,11 @@ import contextlib
 import difflib
 import html
 import inspect
-import os
 import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import takewhile
@@ -36,7 +35,7 @@ from scipy import sparse
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from contract import CASES, Case
-from shell import latentia as run_command
+from shell import latentia as run_in_shell
 from sources import SOURCES
 
 import latentia
@@ -44,244 +43,238 @@ from latentia.cli.commands import COMMANDS
 from latentia.families import FAMILIES, estimators, family_of
 
 Answer = np.ndarray | str
-NO_ANSWERS = re.compile("fit|partial_fit|set_|get_metadata|get_params|report|summary|forget|inverse|merge|reanchor|_")
-"""How names of methods begin that learn, set something, or repeat the report."""
+Answers = Iterator[tuple[str, Answer]]
+PACKAGES = ["demo", *(family.package for family in FAMILIES)]
+NO_ANSWER = re.compile("fit|partial_fit|set_|get_metadata|get_params|report|summary|forget|inverse|merge|reanchor|_")
+"""How names of methods begin that learn, set something, take answers, or repeat the report."""
 VOLATILE = re.compile(
-    r"'?\bn_jobs'?[=:] ?(-?\d+|None)|\b[\d.]+ (s|seconds)\b|(?<=\"seconds\": )[\d.e-]+| at 0x[0-9a-f]+"
+    r"'?\bn_jobs'?[=:\s]\s?(-?\d+|None)|\b[\d.]+\s(s|seconds)\b|(?<=\"seconds\": )[\d.e-]+| at 0x[0-9a-f]+"
 )
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-PACKAGES = ["demo", *(family.package for family in FAMILIES)]
-SHOWN = 8  # differences of a family
+MOST_SHOWN = 8
+"""Differences of a family that are printed."""
 
 
 # --- what users get -------------------------------------------------------------------------------------------------
 
 
-def answers(name: str, value: Any) -> Iterator[tuple[str, Answer]]:
-    """The numbers or texts of a value."""
+def read_value(name: str, value: Any) -> Answers:
+    """Give the numbers or the text of a value; arrays of a list one by one."""
     value = value.toarray() if sparse.issparse(value) else value
-    if isinstance(value, (list, tuple)) and any(hasattr(one, "shape") for one in value):
-        for i, one in enumerate(value):
-            yield from answers(f"{name}[{i}]", one)
+    listed = isinstance(value, list | tuple)
+    if listed and any(hasattr(item, "shape") for item in value):
+        for i, item in enumerate(value):
+            yield from read_value(f"{name}[{i}]", item)
     elif isinstance(value, str):
-        yield name, steady(value)
-    elif isinstance(value, (int, float, list, tuple, range, np.ndarray, np.generic)) and not mixed(value):
+        yield name, remove_volatile(value)
+    elif is_numeric(value):
         yield name, np.asarray(value)
     else:
-        lines = value.items() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else [value]
-        yield name, steady("\n".join(map(repr, lines)))
+        items = value.items() if isinstance(value, Mapping) else value if listed else [value]
+        yield name, remove_volatile("\n".join(map(repr, items)))
 
 
-def mixed(value: Any) -> bool:
-    """Whether a sequence is no table of numbers."""
+def is_numeric(value: Any) -> bool:
+    """Say whether a value is a number or a table of numbers."""
     try:
-        return np.asarray(value).dtype.kind not in "fiub"
+        return np.asarray(value).dtype.kind in "fiub"
     except ValueError:
-        return True
+        return False
 
 
-def steady(text: str) -> str:
-    """A text without what differs from run to run."""
+def remove_volatile(text: str) -> str:
+    """Take out what differs from run to run."""
     return VOLATILE.sub("_", text).replace(latentia.__version__, "VERSION")
 
 
-def visible(page: str) -> str:
-    """The text of a page, and the numbers that its charts draw."""
+def visible_text(path: Path) -> str:
+    """Read the text of a page, and the numbers that its charts draw."""
+    page = path.read_text("utf-8")
     page = re.sub(r'<(style|script)\b(?![^>]*\bid="report-data").*?</\1>', "", page, flags=re.DOTALL)
-    return html.unescape(re.sub(r"(<[^>]*>|\s)+", "\n", page))
+    return html.unescape(re.sub(r" ?(<[^>]*> ?)+", "\n", re.sub(r"\s+", " ", page)))
 
 
-def of_evidence(evidence: Any) -> Iterator[tuple[str, Answer]]:
-    """Verdict, grade, records of components and checks; also of the topics of a classifier."""
-    yield "evidence", steady("\n".join([evidence.grade, evidence.verdict, evidence.advice, str(evidence)]))
-    for name in ("components", "checks", "component_errors", "found_again"):
-        yield from answers(f"evidence {name}", getattr(evidence, name))
-    if evidence.topics is not None:
-        yield from ((f"topics' {name}", value) for name, value in of_evidence(evidence.topics))
+def read_evidence(evidence: Any) -> Answers:
+    """Give the grade, the text, and records of components and checks; also of the topics of a classifier."""
+    yield from read_value("evidence", f"{evidence.grade}\n{evidence}")
+    yield from read_value("evidence components", evidence.components)
+    for name, value in vars(evidence).items():
+        if name == "topics" and value is not None:
+            yield from ((f"topics' {key}", answer) for key, answer in read_evidence(value))
+        elif not name.startswith("_"):
+            yield from read_value(f"evidence {name}", value)
 
 
-def of_model(model: Any) -> Iterator[tuple[str, Answer]]:
-    """Fitted attributes and the evidence."""
+def read_model(model: Any) -> Answers:
+    """Give fitted attributes and the evidence."""
     for name, value in vars(model).items():
         if name.endswith("_") and not name.startswith("_") and name != "evidence_":
-            yield from answers(name, value)
-    yield from of_evidence(model.evidence_)
+            yield from read_value(name, value)
+    yield from read_evidence(model.evidence_)
 
 
-def attempted(work: Callable[[], Iterable[tuple[str, Answer]]]) -> list[tuple[str, Answer]]:
-    """What it gives, or why it is refused."""
+def attempt(name: str, read: Callable[[Any], Answers], call: Callable[[], Any]) -> Answers:
+    """Read what a call gives, or why it is refused."""
     try:
-        return list(work())
+        result = call()
     except latentia.LatentiaError as error:
-        return [("error", str(error))]
+        yield f"{name} is refused", str(error)
+    else:
+        yield from ((f"{name}{key}", value) for key, value in read(result))
 
 
-def of_methods(model: Any, data: Mapping[str, Any]) -> Iterator[tuple[str, Answer]]:
-    """What each public method says that needs nothing but the data."""
+def ask_methods(model: Any, data: Mapping[str, Any]) -> Answers:
+    """Call each public method that needs nothing but the data."""
     data = {**data, "y": data["Y"]} if "Y" in data else data
     for name, method in inspect.getmembers(model, callable):
-        if NO_ANSWERS.match(name) or name.endswith("_"):
+        if NO_ANSWER.match(name) or name.endswith("_"):
             continue
         parameters = inspect.signature(method).parameters
-        required = [key for key, one in parameters.items() if one.default is one.empty]
+        required = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
         if set(required) <= set(data):
-            more = {key: data[key] for key in parameters if key in data and key not in required}
-            yield from attempted(lambda: answers(f"{name}()", method(*(data[key] for key in required), **more)))
+            optional = {key: data[key] for key in parameters if key in data and key not in required}
+            call = partial(method, *(data[key] for key in required), **optional)
+            yield from attempt(f"{name}()", partial(read_value, ""), call)
 
 
-def variants(case: Case) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Parameters of other fits of a case: without refinement, with some, and with each choice that there is."""
-    yield from ((f" {values}", values) for values in (dict(case.plain), dict(case.refined)) if values)
+def other_fits(case: Case) -> Iterator[dict[str, Any]]:
+    """List parameters of other fits: without refinement, with it, and with each choice that a parameter has."""
+    yield from (dict(values) for values in (case.plain, case.refined) if values)
     for name, constraint in type(case.estimator)._constraints.items():
-        inner = getattr(constraint, "inner", constraint)
-        options = getattr(inner, "options", (True, False) if type(inner).__name__ == "Flag" else ())
+        constraint = getattr(constraint, "inner", constraint)
+        options = getattr(constraint, "options", (True, False) if type(constraint).__name__ == "Flag" else ())
         for value in options:
             if value != getattr(case.estimator, name):
-                yield f" {name}={value!r}", {**case.refined, name: value}
+                yield {**case.refined, name: value}
 
 
-def of_case(case: Case, n_jobs: int) -> Iterator[tuple[str, Answer]]:
-    """All fits of a case."""
+def run_case(case: Case, n_jobs: int) -> Answers:
+    """Fit an estimator in all ways."""
     data = case.data()
     model = case.new(n_jobs=n_jobs).fit(**data)
     page = model.report("page.html", *data.values())
-    answered = [*of_model(model), *of_methods(model, data), ("report", steady(visible(page.read_text("utf-8"))))]
-    yield from ((f"{case.name} {key}", value) for key, value in answered)
-    for said, parameters in variants(case):
-        answered = attempted(lambda: of_model(case.new(**parameters, n_jobs=n_jobs).fit(**data)))
-        yield from ((f"{case.name}{said} {key}", value) for key, value in answered)
+    answers = [*read_model(model), *ask_methods(model, data), *read_value("report", visible_text(page))]
+    yield from ((f"{case.name} {name}", value) for name, value in answers)
+    for parameters in other_fits(case):
+        fit = partial(case.new(**parameters, n_jobs=n_jobs).fit, **data)
+        yield from attempt(f"{case.name} {parameters} ", read_model, fit)
 
 
-def of_files(folder: Path) -> Iterator[tuple[str, Answer]]:
-    """What a command has written."""
+def read_files(folder: Path) -> Answers:
+    """Read what a command has written."""
     for path in sorted(folder.rglob("[!.]*")):
         if path.suffix == ".npz":
-            yield from ((f"{path} {key}", value) for key, value in of_model(latentia.load(path)))
-        elif path.suffix == ".html":
-            yield str(path), steady(visible(path.read_text("utf-8")))
+            yield from ((f"{path} {name}", value) for name, value in read_model(latentia.load(path)))
         elif path.is_file() and path.suffix != ".png":
-            yield str(path), steady(path.read_text("utf-8"))
+            yield from read_value(str(path), visible_text(path) if path.suffix == ".html" else path.read_text("utf-8"))
 
 
-def of_command(*arguments: Any, out: str) -> Iterator[tuple[str, Answer]]:
-    """What a command prints for people and for programs, and its files."""
-    done = run_command(*arguments, "--out", out, "--json")
-    yield f"{arguments[0]} --json", steady(done.stdout.replace(', "', ',\n"'))
-    yield f"{arguments[0]} on screen", steady(done.stderr)
-    yield from of_files(Path(out))
+def run_command(*arguments: Any, out: str) -> Answers:
+    """Run a command: what it prints for people and for programs, and its files."""
+    done = run_in_shell(*arguments, "--out", out, "--json")
+    yield from read_value(f"{arguments[0]} --json", done.stdout.replace(', "', ',\n"'))
+    yield from read_value(f"{arguments[0]} on screen", done.stderr)
+    yield from read_files(Path(out))
 
 
-def of_source(command: str, source: list[Any], n_jobs: int) -> Iterator[tuple[str, Answer]]:
-    """What a command learns of a source, says of the same rows again, and keeps when they are added or merged."""
-    files = list(takewhile(lambda one: isinstance(one, Path), source))
+def run_commands(command: str, write: Callable[[Path], list[Any]], n_jobs: int) -> Answers:
+    """Learn from a source, apply the model to it, and add and merge the sums that were kept."""
+    source = write(Path())
+    files = list(takewhile(lambda argument: isinstance(argument, Path), source))
     options = ["--quiet", "--jobs", n_jobs]
-    yield from of_command(command, *source, *options, out="learned")
-    yield from of_command("apply", "learned", *files, *options, out="applied")
+    yield from run_command(command, *source, *options, out="learned")
+    yield from run_command("apply", "learned", *files, *options, out="applied")
     if "--keep-moments" in source:
-        yield from of_command("update", "learned", *files, *options, out="updated")
-        yield from of_command("merge", "learned", "updated", out="merged")
+        yield from run_command("update", "learned", *files, *options, out="updated")
+        yield from run_command("merge", "learned", "updated", out="merged")
 
 
 # --- all of them ----------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def new_folder() -> Iterator[Path]:
-    """An empty folder to work in, so that no text names a place."""
-    before = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            yield Path()
-        finally:
-            os.chdir(before)
-
-
 def check_nothing_is_missing() -> None:
     """Name the estimators without a case, and the commands without a source."""
-    lacking = set(estimators()) - {type(case.estimator).__name__ for case in CASES}
-    lacking |= {family.command for family in FAMILIES} - {command for command, _ in SOURCES.values()}
-    lacking |= set(COMMANDS) - {family.command for family in FAMILIES} - {"apply", "update", "merge", "demo"}
-    if lacking:
-        raise SystemExit(f"Nothing in tests/contract.py or tests/sources.py tries {', '.join(sorted(lacking))}.")
+    learning = {family.command for family in FAMILIES}
+    missing = set(estimators()) - {type(case.estimator).__name__ for case in CASES}
+    missing |= learning - {command for command, _ in SOURCES.values()}
+    missing |= set(COMMANDS) - learning - {"apply", "update", "merge", "demo"}
+    if missing:
+        raise SystemExit(f"Nothing in tests/contract.py or tests/sources.py tries {', '.join(sorted(missing))}.")
 
 
 def collect(package: str, n_jobs: int) -> dict[str, Answer]:
-    """All answers of a family, by name."""
-    answered: dict[str, Answer] = {}
+    """Collect all answers of a family, by name; each task works in an empty folder, so that no text names a place."""
+    cases = [case for case in CASES if getattr(family_of(type(case.estimator).__name__), "package", "") == package]
+    commands = {family.command for family in FAMILIES if family.package == package}
+    tasks: list[tuple[str, Callable[[], Answers]]] = [("", partial(run_case, case, n_jobs)) for case in cases]
+    for name, (command, write) in SOURCES.items():
+        if command in commands:
+            tasks.append((f"{name}: ", partial(run_commands, command, write, n_jobs)))
+    if package == "demo":
+        tasks.append(("", partial(run_command, "demo", out="demo")))
+    answers: dict[str, Answer] = {}
     with np.printoptions(precision=17, threshold=sys.maxsize), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if package == "demo":
-            with new_folder():
-                answered |= of_command("demo", out="demo")
-        for family in (one for one in FAMILIES if one.package == package):
-            for case in (one for one in CASES if family_of(type(one.estimator).__name__) is family):
-                with new_folder():
-                    answered |= of_case(case, n_jobs)
-            for name, (_, make) in ((name, one) for name, one in SOURCES.items() if one[0] == family.command):
-                with new_folder() as folder:
-                    answered |= {
-                        f"{name}: {key}": value for key, value in of_source(family.command, make(folder), n_jobs)
-                    }
-    return {f"{package}: {key}": value for key, value in answered.items()}
+        for name, task in tasks:
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                answers |= {f"{package}: {name}{key}": value for key, value in task()}
+    return answers
 
 
 # --- what differs ---------------------------------------------------------------------------------------------------
 
 
-def apart(old: np.ndarray, new: np.ndarray) -> str:
-    """The largest absolute difference of two tables, and that as a share of the largest number."""
+def describe_numbers(old: np.ndarray, new: np.ndarray) -> str:
+    """Say how many numbers differ, and by how much at most, also as a share of the largest number."""
     if old.shape != new.shape:
         return f"shape {old.shape} -> {new.shape}"
-    if np.array_equal(old, new, equal_nan=old.dtype.kind == new.dtype.kind == "f"):
-        return ""
     old, new = old.astype(float), new.astype(float)
-    undefined = int((np.isfinite(old) != np.isfinite(new)).sum())
-    most = np.nanmax(np.where(old == new, 0.0, np.abs(old - new)), initial=0.0)
-    scale = max(np.abs(one[np.isfinite(one)]).max(initial=0.0) for one in (old, new))
-    counted = (
-        f"{(old != new).sum()} of {new.size} numbers by {most:.3g} at most, {most / (scale or 1):.2g} of the largest"
-    )
-    return counted + (f"; {undefined} are finite in one alone" if undefined else "")
+    if np.array_equal(old, new, equal_nan=True):
+        return ""
+    finite = np.isfinite(old) & np.isfinite(new)
+    distances = np.abs(old - new)[finite]
+    scale = max(np.abs(values[finite]).max(initial=0.0) for values in (old, new)) or 1.0
+    infinite = int((~finite & (old != new) & ~(np.isnan(old) & np.isnan(new))).sum())
+    count, most = int((distances > 0).sum()) + infinite, distances.max(initial=0.0)
+    text = f"{count} of {new.size} numbers by {most:.3g} at most, {most / scale:.2g} of the largest"
+    return text + (f"; {infinite} of them NaN or infinite" if infinite else "")
 
 
-def excerpt(old: str, new: str) -> str:
-    """The first lines of two texts that differ, around the first letter that does; of their numbers also by how much."""
-    parts = [NUMBER.findall(text) for text in (old, new)]
-    alike = NUMBER.sub("#", old) == NUMBER.sub("#", new)
-    said = [apart(*(np.array(part, float) for part in parts))] if alike else []
-    lines = [one for one in difflib.unified_diff(old.split("\n"), new.split("\n"), n=0, lineterm="") if one[0] in "+-"][
-        2:6
-    ]
+def describe_texts(old: str, new: str) -> str:
+    """Show the first lines that differ, around the first letter that does; if only numbers do, say by how much."""
+    differences = []
+    if NUMBER.sub("#", old) == NUMBER.sub("#", new):
+        differences.append(describe_numbers(*(np.array(NUMBER.findall(text), float) for text in (old, new))))
+    changes = difflib.unified_diff(old.split("\n"), new.split("\n"), n=0, lineterm="")
     first = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    column = first - old.rfind("\n", 0, first) - 1
-    return "\n        ".join([*said, *(f"{one[0]} {one[1:][max(0, column - 60) : column + 60]}" for one in lines)])
+    start = max(0, first - old.rfind("\n", 0, first) - 61)
+    lines = [line for line in changes if line[0] in "+-"][2:6]
+    return "\n        ".join(differences + [f"{line[0]} {line[1:][start : start + 120]}" for line in lines])
 
 
-def difference(old: Answer | None, new: Answer | None) -> str:
-    """How two answers differ; nothing where they do not."""
+def describe_difference(old: Answer | None, new: Answer | None) -> str:
+    """Say how two answers differ; nothing where they do not."""
     if old is None or new is None:
         return "is new" if old is None else "is no more"
     if isinstance(old, str) and isinstance(new, str):
-        return "" if old == new else excerpt(old, new)
+        return "" if old == new else describe_texts(old, new)
     if isinstance(old, str) or isinstance(new, str):
         return f"{type(old).__name__} -> {type(new).__name__}"
-    return apart(old, new)
+    return describe_numbers(old, new)
 
 
 def compare(old: Mapping[str, Answer], new: Mapping[str, Answer]) -> int:
-    """Print what differs in each family; how much does."""
-    names = dict.fromkeys([*new, *old])
-    told = {name: said for name in names if (said := difference(old.get(name), new.get(name)))}
-    for family in dict.fromkeys(name.partition(":")[0] for name in names):
-        total = sum(name.startswith(f"{family}:") for name in names)
-        differing = [name for name in told if name.startswith(f"{family}:")]
-        print(f"{family}: {len(differing)} of {total} differ" if differing else f"{family}: all {total} are the same")
-        for name in differing[:SHOWN]:
-            print(f"    {name.partition(': ')[2]}: {told[name]}")
-        if len(differing) > SHOWN:
-            print(f"    and {len(differing) - SHOWN} more")
-    return len(told)
+    """Print what differs in each family; return how many answers do."""
+    total = 0
+    for family in dict.fromkeys(name.partition(": ")[0] for name in [*new, *old]):
+        names = [name for name in dict.fromkeys([*new, *old]) if name.startswith(f"{family}: ")]
+        texts = {name: describe_difference(old.get(name), new.get(name)) for name in names}
+        lines = [f"    {name.partition(': ')[2]}: {text}" for name, text in texts.items() if text]
+        rest = [f"    and {len(lines) - MOST_SHOWN} more"] if len(lines) > MOST_SHOWN else []
+        heading = f"{len(lines)} of {len(names)} differ" if lines else f"all {len(names)} are the same"
+        print(f"{family}: {heading}", *lines[:MOST_SHOWN], *rest, sep="\n", flush=True)
+        total += len(lines)
+    return total
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -292,22 +285,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--n-jobs", type=int, default=1, help="threads of a fit; families are fitted on all cores")
     options = parser.parse_args(arguments)
     check_nothing_is_missing()
-    work = partial(collect, n_jobs=options.n_jobs)
+    collect_family = partial(collect, n_jobs=options.n_jobs)
     if len(options.only) == 1:
-        parts = [work(options.only[0])]
+        parts = [collect_family(options.only[0])]
     else:
-        with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:  # modules are there already
-            parts = list(pool.map(work, options.only))
-    answered = {name: value for part in parts for name, value in part.items()}
+        # Forks have the modules of this process, which take seconds to import.
+        with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
+            parts = list(pool.map(collect_family, options.only))
+    answers = {name: value for part in parts for name, value in part.items()}
     if options.save:
-        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in answered.items()}
+        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in answers.items()}
         np.savez_compressed(options.save, **arrays)
     if options.compare is None:
         return 0
     with np.load(options.compare) as file:
-        old = {name: file[name] for name in file.files if name.partition(":")[0] in options.only}
-    old = {name: str(value) if value.dtype.kind == "U" else value for name, value in old.items()}
-    return int(compare(old, answered) > 0)
+        saved = {name: file[name] for name in file.files if name.partition(": ")[0] in options.only}
+    texts_and_arrays = {name: str(value) if value.dtype.kind == "U" else value for name, value in saved.items()}
+    return int(compare(texts_and_arrays, answers) > 0)
 
 
 if __name__ == "__main__":

@@ -57,23 +57,23 @@ def test_what_differs_is_named_with_its_family_and_by_how_much(numbers, causes, 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "text"),
     [
         (np.eye(2), np.eye(3), "shape (2, 2) -> (3, 3)"),
         (np.array([1.0, np.nan]), np.array([1.0, np.nan]), ""),
-        (np.array([1.0, 2.0]), np.array([1.0, np.nan]), "; 1 are finite in one alone"),
+        (np.array([1.0, 2.0]), np.array([1.0, np.nan]), "; 1 of them NaN or infinite"),
         (np.array([True, False]), np.array([True, True]), "1 of 2 numbers by 1 at most, 1 of the largest"),
         ("a 1\nb 20", "a 1\nb 25", "1 of 2 numbers by 5 at most, 0.2 of the largest\n        - b 20\n        + b 25"),
         ("a", np.eye(1), "str -> ndarray"),
         (None, "a", "is new"),
     ],
 )
-def test_differences(numbers, old, new, told):
-    assert (numbers.difference(old, new) == told) or (told and told in numbers.difference(old, new))
+def test_differences(numbers, old, new, text):
+    assert (numbers.describe_difference(old, new) == text) or (text and text in numbers.describe_difference(old, new))
 
 
 def test_an_estimator_or_a_command_without_a_case_is_named(numbers, monkeypatch):
-    monkeypatch.setattr(numbers, "CASES", [one for one in numbers.CASES if one.name != "PoissonNMF"])
+    monkeypatch.setattr(numbers, "CASES", [case for case in numbers.CASES if case.name != "PoissonNMF"])
     monkeypatch.setattr(numbers, "SOURCES", {"sources": numbers.SOURCES["sources"]})
     with pytest.raises(SystemExit, match="tries PoissonNMF, communities, contrast, "):
         numbers.main([])

@@ -48,8 +48,11 @@ PACKAGES = ["demo", *(family.package for family in FAMILIES)]
 NO_ANSWER = re.compile("fit|partial_fit|set_|get_metadata|get_params|report|summary|forget|inverse|merge|reanchor|_")
 """How names of methods begin that learn, set something, take answers, or repeat the report."""
 VOLATILE = re.compile(
-    r"'?\bn_jobs'?[=:\s]\s?(-?\d+|None)|\b[\d.]+\s(s|seconds)\b|(?<=\"seconds\": )[\d.e-]+| at 0x[0-9a-f]+"
+    r"""\s*\b[\d.,]+\s(s|seconds|[GM]B\sof\smemory|rows\s(predicted\s)?per\ssecond)\b | (?<="seconds":\s)[\d.e-]+ |
+    '?\bn_jobs'?[=:\s]\s?(-?\d+|None) | \sat\s0x[0-9a-f]+""",
+    re.VERBOSE,
 )
+"""Times, memory, threads and addresses."""
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 MOST_SHOWN = 8
 """Differences of a family that are printed."""
@@ -224,19 +227,20 @@ def collect(package: str, n_jobs: int) -> dict[str, Answer]:
 # --- what differs ---------------------------------------------------------------------------------------------------
 
 
-def describe_numbers(old: np.ndarray, new: np.ndarray) -> str:
-    """Say how many numbers differ, and by how much at most, also as a share of the largest number."""
+def describe_numbers(old: np.ndarray, new: np.ndarray, table: bool = True) -> str:
+    """Say how many numbers differ, and by how much at most, also as a share: of the largest of a table, or of the number."""
     if old.shape != new.shape:
         return f"shape {old.shape} -> {new.shape}"
     old, new = old.astype(float), new.astype(float)
     if np.array_equal(old, new, equal_nan=True):
         return ""
     finite = np.isfinite(old) & np.isfinite(new)
-    distances = np.abs(old - new)[finite]
-    scale = max(np.abs(values[finite]).max(initial=0.0) for values in (old, new)) or 1.0
+    distances, sizes = np.abs(old - new)[finite], np.maximum(np.abs(old), np.abs(new))[finite]
+    shares = distances / np.maximum(sizes.max(initial=0.0) if table else sizes, 1e-300)
     infinite = int((~finite & (old != new) & ~(np.isnan(old) & np.isnan(new))).sum())
-    count, most = int((distances > 0).sum()) + infinite, distances.max(initial=0.0)
-    text = f"{count} of {new.size} numbers by {most:.3g} at most, {most / scale:.2g} of the largest"
+    count = int((distances > 0).sum()) + infinite
+    text = f"{count} of {new.size} numbers by {distances.max(initial=0.0):.3g} at most"
+    text += f", {shares.max(initial=0.0):.2g} of {'the largest' if table else 'a number'}"
     return text + (f"; {infinite} of them NaN or infinite" if infinite else "")
 
 
@@ -244,7 +248,8 @@ def describe_texts(old: str, new: str) -> str:
     """Show the first lines that differ, around the first letter that does; if only numbers do, say by how much."""
     differences = []
     if NUMBER.sub("#", old) == NUMBER.sub("#", new):
-        differences.append(describe_numbers(*(np.array(NUMBER.findall(text), float) for text in (old, new))))
+        numbers = [np.array(NUMBER.findall(text), float) for text in (old, new)]
+        differences.append(describe_numbers(numbers[0], numbers[1], table=False))
     changes = difflib.unified_diff(old.split("\n"), new.split("\n"), n=0, lineterm="")
     first = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     start = max(0, first - old.rfind("\n", 0, first) - 61)

@@ -33,10 +33,10 @@ def test_one_version_differs_from_itself_in_nothing(numbers, tmp_path, capsys):
 
 def test_a_family_has_all_that_users_get(causes):
     for name in (
-        "NoisyOr failures_", "NoisyOr evidence checks", "NoisyOr evidence component_errors", "NoisyOr transform()",
-        "NoisyOr predict_proba()", "NoisyOr score()", "NoisyOr report", "NoisyOr {'refine': 0} failures_",
+        "NoisyOr strengths_", "NoisyOr evidence checks", "NoisyOr evidence component_errors", "NoisyOr transform()",
+        "NoisyOr predict_proba()", "NoisyOr score()", "NoisyOr report", "NoisyOr {'refine': 0} strengths_",
         "findings: noisy-or --json", "findings: noisy-or on screen", "findings: learned/report.html",
-        "findings: learned/evidence.csv", "findings: learned/model.npz failures_", "findings: applied/posteriors.csv",
+        "findings: learned/evidence.csv", "findings: learned/model.npz strengths_", "findings: applied/posteriors.csv",
     ):  # fmt: skip
         assert f"noisyor: {name}" in causes
     texts = [value for value in causes.values() if isinstance(value, str)]
@@ -45,13 +45,13 @@ def test_a_family_has_all_that_users_get(causes):
 
 def test_what_differs_is_named_with_its_family_and_by_how_much(numbers, causes, capsys):
     changed = dict(causes)
-    changed["noisyor: NoisyOr failures_"] = causes["noisyor: NoisyOr failures_"] + 0.25
+    changed["noisyor: NoisyOr strengths_"] = causes["noisyor: NoisyOr strengths_"] + 0.25
     changed["noisyor: NoisyOr report"] = causes["noisyor: NoisyOr report"].replace("cause", "reason", 1)
     del changed["noisyor: NoisyOr score()"]
     assert numbers.compare(causes, changed) == 3
     printed = capsys.readouterr().out
     assert f"noisyor: 3 of {len(causes)} differ\n" in printed
-    assert re.search(r"NoisyOr failures_: \d+ of \d+ numbers by 0.25 at most, 0\.\d+ of the largest\n", printed)
+    assert re.search(r"NoisyOr strengths_: \d+ of \d+ numbers by 0.25 at most, 0\.\d+ of the largest\n", printed)
     assert re.search(r"NoisyOr report: - .*cause.*\n +\+ .*reason", printed)
     assert "NoisyOr score(): is no more\n" in printed
 
@@ -63,7 +63,7 @@ def test_what_differs_is_named_with_its_family_and_by_how_much(numbers, causes, 
         (np.array([1.0, np.nan]), np.array([1.0, np.nan]), ""),
         (np.array([1.0, 2.0]), np.array([1.0, np.nan]), "; 1 of them NaN or infinite"),
         (np.array([True, False]), np.array([True, True]), "1 of 2 numbers by 1 at most, 1 of the largest"),
-        ("a 1\nb 20", "a 1\nb 25", "1 of 2 numbers by 5 at most, 0.2 of the largest\n        - b 20\n        + b 25"),
+        ("a 1\nb 20", "a 1\nb 25", "1 of 2 numbers by 5 at most, 0.2 of a number\n        - b 20\n        + b 25"),
         ("a", np.eye(1), "str -> ndarray"),
         (None, "a", "is new"),
     ],

@@ -6,8 +6,9 @@ Run it in one tree and then in the other, with the file that the first wrote; ``
     python benchmarks/fitted_numbers.py --compare before.npz [--n-jobs 2] [--only topics ica]
 
 Of each case of ``tests/contract.py``: fitted attributes, the evidence, what the methods answer that need nothing but the data,
-and the text of the report; attributes and evidence also of fits with each other choice that a parameter has. Of each source of
-``tests/sources.py``: every file that its command, ``apply``, ``update`` and ``merge`` write, and what they print.
+and the text of the report; attributes and evidence also of a fit to noise, and of fits with each other choice that a parameter
+has. Of each source of ``tests/sources.py``: every file that its command, ``apply``, ``update`` and ``merge`` write, and what
+they print.
 """
 
 from __future__ import annotations
@@ -152,12 +153,14 @@ def other_fits(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def run_case(case: Case, n_jobs: int) -> Answers:
-    """Fit an estimator in all ways."""
+    """Fit an estimator to its data, to data without structure, and with other parameters."""
     data = case.data()
     model = case.new(n_jobs=n_jobs).fit(**data)
     page = model.report("page.html", *data.values())
     answers = [*read_model(model), *ask_methods(model, data), *read_value("report", visible_text(page))]
     yield from ((f"{case.name} {name}", value) for name, value in answers)
+    fit = partial(case.new(n_jobs=n_jobs).fit, **case.hopeless())
+    yield from attempt(f"{case.name} on noise ", read_model, fit)
     for parameters in other_fits(case):
         fit = partial(case.new(**parameters, n_jobs=n_jobs).fit, **data)
         yield from attempt(f"{case.name} {parameters} ", read_model, fit)

@@ -22,7 +22,9 @@ rng = np.random.default_rng
 
 
 COMMANDS = {"topics", "hmm", "mixture", "ica", "noisy-or", "labels"}
-"""Those whose other tests do not compare what `apply` writes."""
+"""Commands whose files are not compared with those of `apply` elsewhere."""
+SAME_TABLE = [name for name, (command, _) in SOURCES.items() if command in COMMANDS and name != "texts by group"]
+"""Sources for which both write the same table; groups are columns that `apply` does not read."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def results(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
-@pytest.mark.parametrize("family", [name for name, (command, _) in SOURCES.items() if command in COMMANDS])
+@pytest.mark.parametrize("family", SAME_TABLE)
 def test_the_file_that_was_learned_from_gives_the_table_of_the_command(call, written, results, tmp_path, family):
     out, source, file = results(family)
     printed = call("apply", out, source, "--out", tmp_path / "a")
@@ -249,7 +251,7 @@ def test_a_model_from_python_knows_its_columns(call, tmp_path, kind):
         X = planted.independent_sources(3000, n_components=3).X
     frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
     model = kind(3, random_state=0).fit(frame)
-    frame.iloc[:9, ::-1].towrite_csv(tmp_path / "x.csv", index=False)
+    frame.iloc[:9, ::-1].to_csv(tmp_path / "x.csv", index=False)
     call("apply", _saved(model, tmp_path), tmp_path / "x.csv", "--out", tmp_path / "a")
     (written,) = [path for path in (tmp_path / "a").iterdir() if path.suffix == ".csv"]
     found = np.array(

@@ -45,6 +45,10 @@ class PartErrors:
         shared = self.shared + float(np.mean(np.square(bias)))
         return replace(self, errors=np.minimum(np.hypot(self.errors, bias), most), shared=shared)
 
+    def at_least(self, errors: np.ndarray) -> PartErrors:
+        """Return the errors where parts differ by more than ``errors``, shape (K,), and these elsewhere."""
+        return self if self.errors is None else replace(self, errors=np.maximum(self.errors, errors))
+
     @classmethod
     def none(cls, reason: str = "Needs fits on parts of the data: call evidence_.stability(X).") -> PartErrors:
         """No errors, and why."""

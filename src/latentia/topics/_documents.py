@@ -25,14 +25,13 @@ from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.dask import is_collection
 from ..words import WordVectorizer, texts_of
-from ._refine import LARGE, smoothed
+from ._refine import LARGE, SMOOTHING, smoothed
 from ._shown import ordered_words
 from ._tables import TopicTables
 from ._unbiased import DocumentMemberships
 from .prevalence import InGroups, unmixing
 
 _WORDS_READ = 10  # of each topic
-SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
 
 
 class WithWords(TopicTables):

@@ -25,7 +25,8 @@ from ..metrics import l1_distances, nearest_distances
 from ..moments import WordMoments, lda_corrected
 from ..passes import RowGroups
 from ._by_moments import ALPHA0, ROUGH, Recovered, excess, recover, search_alpha0
-from ._prediction import OtherDocuments, completion
+from ._prediction import OtherDocuments
+from ._refine import completion
 
 _DEVIATIONS = 3.0  # of a statistic whose noise three splits tell: all but a fortieth of Student's t
 _STEP = 3.0

@@ -10,10 +10,8 @@ from scipy import sparse
 
 from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
-from ..likelihood import fold_in, token_probabilities
 from ..metrics import split_tokens
 from ..passes import Blocks, RowGroups, sample_rows
-from ._documents import SMOOTHING
 from ._refine import smoothed
 
 _DOCUMENTS = 500
@@ -74,14 +72,3 @@ def prediction_checks(
     return trivial_checks(
         of_topics, trivial, extra=0, n_rows=2, against="word frequencies", unit="document", deviations=_DEVIATIONS
     )
-
-
-def completion(
-    topics: np.ndarray, dirichlet: np.ndarray, frequencies: np.ndarray, counts: sparse.csr_array
-) -> np.ndarray:
-    """Log-likelihood of one half of the words of documents that mix topics given the other half, shape (n,)."""
-    observed, hidden = split_tokens(counts)
-    topics = smoothed(topics, frequencies, SMOOTHING)
-    logs = hidden.copy()
-    logs.data = hidden.data * np.log(token_probabilities(hidden, topics, fold_in(observed, topics, dirichlet)))
-    return np.asarray(logs.sum(axis=1)).ravel()

@@ -1,37 +1,68 @@
-"""Refinement of topics by the words of all documents, from topics that a recovery found. Outside the theorems."""
+"""Refinement of topics by the words of all documents, from topics that a recovery found. Outside the theorems.
+
+Topics are sampled (`latentia.topics._sampling`), from the start that predicts held-out words best. Sampling believes that
+proportions are Dirichlet. Where they are not, sweeps of collapsed variational Bayes (`latentia.topics._collapsed`) or the
+recovered topics as they are may predict better; held-out words decide that too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from ..likelihood import EStep, Refine, Refinement, over, refine
-from ..metrics import l1_distances, nearest_distances, nearest_others
-from ..passes import Blocks
+from ..evidence import Check, PartErrors, at_most, settled_checks
+from ..exceptions import LatentiaError
+from ..likelihood import EStep, Refine, Refinement, fold_in, over, refine, token_probabilities
+from ..metrics import l1_distances, split_tokens
+from ..passes import Blocks, RowGroups
 from ._collapsed import CollapsedUpdate, held_shares
 from ._ordering import OwnOrder
+from ._sampling import SampledTopics, can_be_sampled, mean_proportions, sample_topics
 
-_ALPHA, _WORD_PRIOR = 0.05, 0.03  # pseudo-counts: of a topic in a document, of a word in a topic
+_FOLDS, _STRETCHES = (
+    4,
+    1000,
+)  # folds for the choice of a way; stretches of documents, in canonical order, that stay together
+_TINY = 1e-3  # share of the word frequencies in topics that are compared: more of them would hide what is gained
+_PREDICTED = 200_000  # words of documents by which ways are compared
+SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
+LARGE = 5_000_000
+"""Stored counts from which on the order of documents is kept, and sweeps take the place of sampling."""
+SETTLED = 5e-4
+"""Share of the log-likelihood that topics still gain at most which have converged."""
+_AVERAGED, _AVERAGED_OF_PART = 40, 20  # sweeps of a chain after its burn-in
+_SHORT_BURN_IN = 20  # sweeps of chains that only tell which start is best
+_DEVIATIONS = 2.0  # standard errors by which another method than sampling must predict better
+_ALPHA, _WORD_PRIOR = 0.05, 0.03  # pseudo-counts of sweeps: of a topic in a document, of a word in a topic
 _SOFT = 0.5  # weight of the topics in a soft start, beside the word frequencies
 _SOFTEST = 0.1  # the same of those that a search starts with
-_SHARED = (
-    0.04  # l1 error by sweeps that all parts share: with it, those of 90 planted corpora are as expected in the median
-)
-_PINCH = 1e-6  # of the word frequencies in other starts, so that every word is possible
+_PINCH = 1e-6  # of the word frequencies in other starts of sweeps, so that every word is possible
 _MORE = 1.5  # topics that a search starts with, for each that is asked for
 _SEARCHED = 100_000_000  # stored counts times topics that a search reads
 _SWEEPS, _WAVES, _BETWEEN = 10, 5, 2  # sweeps before topics are joined; waves of joining; sweeps after each
-LARGE = 5_000_000
-"""Stored counts from which on the order of documents is kept, and more sweeps would follow their noise."""
 _SETTLES = 3e-5, 2, 10  # relative gain of a sweep that is as good as nothing, times in a row, after so many sweeps
-_LARGE_SETTLES = 5e-4, 1, 6  # the same of so many counts
-SETTLED = _LARGE_SETTLES[0]
-"""Share of the log-likelihood that the last sweep gains at most, of topics that have settled."""
+_LARGE_SETTLES = SETTLED, 1, 6  # the same of so many counts
+
+
+class Way(NamedTuple):
+    """How topics are refined.
+
+    Attributes
+    ----------
+    start : str
+        Name of the start.
+    method : {"sampling", "sweeps", "none"}
+    """
+
+    start: str
+    method: Literal["sampling", "sweeps", "none"]
 
 
 @dataclass(frozen=True)
@@ -46,144 +77,355 @@ class RefinedTopics:
     shares : ndarray of shape (K,)
         Of the topics in all words; empty where nothing was refined.
     refinement : Refinement
-    n_undone : int
-        Sweeps that were made, and whose outcome was not kept.
+    way : Way
+    spread, noise : ndarray of shape (K,)
+        As of `SampledTopics`; empty where topics are not sampled.
+    drift : float or None
     """
 
     topics: np.ndarray
     dirichlet: np.ndarray | None
     shares: np.ndarray
     refinement: Refinement
-    n_undone: int = 0
+    way: Way
+    spread: np.ndarray
+    noise: np.ndarray
+    drift: float | None = None
 
     @property
     def is_swept(self) -> bool:
         """Whether these are other than they were."""
         return self.dirichlet is not None
 
+    def rearranged(self, order: np.ndarray) -> RefinedTopics:
+        """Return the same with the topics in another order."""
+        names = ("topics", "dirichlet", "shares", "spread", "noise")
+        values = {name: getattr(self, name) for name in names}
+        return replace(
+            self, **{name: value[order] for name, value in values.items() if value is not None and len(value)}
+        )
+
     @classmethod
     def none(cls, topics: np.ndarray) -> RefinedTopics:
         """The topics as they are."""
-        return cls(topics, None, np.empty(0), Refinement.none())
+        nothing = np.empty(0)
+        return cls(topics, None, nothing, Refinement.none(), Way("recovered", "none"), nothing, nothing)
 
 
-def n_candidates(n_topics: int, rank: int) -> int:
-    """With how many topics a search starts for some of them, in data that carries so many directions above its noise.
+@dataclass(frozen=True)
+class DocumentSet:
+    """Documents that topics are refined on.
 
-    Where it carries no more than asked for, the topics of the anchors are good as they are, and a search loses some of them.
-    """
-    return max(min(int(_MORE * n_topics), rank), n_topics)
-
-
-def refine_topics(
-    topics: np.ndarray,
-    order: OwnOrder,
-    word_frequencies: np.ndarray,
-    steps: Refine,
-    *,
-    soft: bool,
-    n_entries: float,
-    candidates: np.ndarray | None = None,
-    dirichlet: np.ndarray | None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> RefinedTopics:
-    """Topics after sweeps of collapsed variational Bayes (`latentia.topics._collapsed`), in the order of their starts.
-
-    Parameters
+    Attributes
     ----------
-    topics : ndarray of shape (K, V)
     order : OwnOrder
-        Documents, which sweeps from a soft start do not forget the order of.
-    word_frequencies : ndarray of shape (V,)
-    steps : int or "auto"
-        So many sweeps, or as many as it takes to settle.
-    soft : bool
-        Whether to start from topics that are half word frequencies, which leaves more to the documents, or as they are.
+    frequencies : ndarray of shape (V,)
+        Of the words, by the columns of the data.
     n_entries : float
-        Stored counts of all documents, at least about.
-    candidates : ndarray of shape (K', V), optional
-        More topics than asked for to start a search from: those that are most alike are joined on the way.
-    dirichlet : ndarray of shape (K,), optional
-        Parameters of the proportions, which are held then; by default they are estimated.
+        Stored counts, at least about.
     n_jobs, progress
         As in `latentia.passes.accumulate`.
     """
-    blocks, found = order.blocks, order.arranged(topics)
-    base = order.arranged(_positive(word_frequencies))
-    alpha = np.full(len(found), _ALPHA) if dirichlet is None else dirichlet
-    start = _SOFT * found + (1 - _SOFT) * base if soft else (1 - _PINCH) * found + _PINCH * base
+
+    order: OwnOrder
+    frequencies: np.ndarray
+    n_entries: float
+    n_jobs: int | None = None
+    progress: bool = False
+
+    @cached_property
+    def table(self) -> sparse.csr_array | None:
+        """Whole counts that can be sampled, if they are."""
+        table = None if self.n_entries > LARGE else sparse.csr_array(self.order.blocks.table())
+        return table if table is not None and can_be_sampled(table) else None
+
+    def smoothed(self, topics: np.ndarray) -> np.ndarray:
+        """Topics over the columns of the table, with a share of the word frequencies."""
+        return self.order.arranged(smoothed(topics, self.frequencies, SMOOTHING))
+
+
+class Starts(NamedTuple):
+    """What refinement may start from.
+
+    Attributes
+    ----------
+    recovered : ndarray of shape (K, V)
+        Topics in whose order the refined ones come.
+    dirichlet : ndarray of shape (K,) or None
+        Parameters of their proportions, where they are recovered as well.
+    topics_of : dict from names to functions
+        Each returns topics of shape (K', V), or None where there are none; sweeps start at the last one. More than K topics start
+        a search: those that are most alike are joined on the way.
+    """
+
+    recovered: np.ndarray
+    dirichlet: np.ndarray | None
+    topics_of: dict[str, Callable[[], np.ndarray | None]]
+
+
+def n_candidates(n_topics: int, rank: int) -> int:
+    """Return with how many topics a search starts, in data that carries so many directions above its noise."""
+    return max(min(int(_MORE * n_topics), rank), n_topics)
+
+
+@dataclass
+class Refiner:
+    """Refinement on all documents and on parts of them; parts go the way of all.
+
+    Parameters
+    ----------
+    order : OwnOrder
+    folds : RowGroups
+        Of the rows of the table, for parts.
+    choice_folds : RowGroups
+        The same for the choice of the way: those that hang on the content of the documents alone, where they can.
+    frequencies : ndarray of shape (V,)
+    n_entries : float
+        Stored counts of all documents, at least about.
+    steps : int or "auto"
+        So many sweeps, or as many as it takes to converge.
+    starts_of : callable
+        Of groups of documents, of ``choice_folds``: `Starts`.
+    alpha_sum : float, optional
+        Sum of the Dirichlet parameters, where it is known.
+    n_jobs, progress
+        As in `latentia.passes.accumulate`.
+    """
+
+    order: OwnOrder
+    folds: RowGroups
+    choice_folds: RowGroups
+    frequencies: np.ndarray
+    n_entries: float
+    steps: Refine
+    starts_of: Callable[[tuple[int, ...]], Starts]
+    alpha_sum: float | None = None
+    n_jobs: int | None = None
+    progress: bool = False
+
+    def refined(self, groups: tuple[int, ...], starts: Starts) -> RefinedTopics:
+        """Return the topics of some groups."""
+        way, n_averaged = self.way, _AVERAGED if groups == self.folds.all else _AVERAGED_OF_PART
+        documents = self._documents(groups, self.folds)
+        return refine_topics(starts, documents, self.steps, way, self.alpha_sum, n_averaged=n_averaged)
+
+    @cached_property
+    def way(self) -> Way | None:
+        """The way by which topics of one half of the documents predict the other half best; None where there is no choice."""
+        if self.steps != "auto" or not self.choice_folds.splits:
+            return None
+        first, second = self.choice_folds.splits[0]
+        documents = self._documents(first, self.choice_folds)
+        if documents.table is None or not documents.table.nnz:
+            return None
+        try:
+            starts = self.starts_of(first)
+        except LatentiaError:
+            return None
+        others = self.order.restored_table(_some_documents(self.order.group(second, self.choice_folds).blocks))
+        return _choose_way(starts, documents, others, self.alpha_sum)
+
+    def _documents(self, groups: tuple[int, ...], folds: RowGroups) -> DocumentSet:
+        n_entries, order = self.n_entries * len(groups) / folds.n, self.order.group(groups, folds)
+        return DocumentSet(order, self.frequencies, n_entries, self.n_jobs, self.progress)
+
+
+def content_folds(order: OwnOrder, folds: RowGroups) -> RowGroups:
+    """Return folds that hang on the content of the documents alone, copies mostly together; as they are where they cannot."""
+    if order.rows is None or folds.n != _FOLDS:
+        return folds
+    return RowGroups(_FOLDS, 0, max(1, order.blocks.n_rows // _STRETCHES))
+
+
+def refine_topics(
+    starts: Starts,
+    documents: DocumentSet,
+    steps: Refine,
+    way: Way | None,
+    alpha_sum: float | None = None,
+    *,
+    burn_in: int | Literal["auto"] = "auto",
+    n_averaged: int = _AVERAGED,
+) -> RefinedTopics:
+    """Refine topics; without a way they are sampled from the first start, or swept from the last where they cannot be sampled."""
+    recovered, dirichlet, topics_of = starts
+    table, k = documents.table, len(recovered)
+    if way is None or steps != "auto":
+        names = list(topics_of)
+        way = Way(names[0], "sampling") if table is not None else Way(names[0 if steps != "auto" else -1], "sweeps")
+    if way.method == "none":
+        return RefinedTopics.none(recovered)
+    start = topics_of[way.start]() if way.start in topics_of else None
+    start = recovered if start is None else start
+    if way.method == "sweeps" or table is None:
+        swept = _swept(start, k, documents, steps, dirichlet)
+        return _in_order_of(recovered, swept, documents, way)
+    if len(start) > k:
+        start = documents.order.restored(_search(documents.order.arranged(start), k, documents, table).topics)
+    if steps != "auto":
+        burn_in, n_averaged = steps // 2, steps - steps // 2
+    options: dict[str, Any] = {"alpha_sum": alpha_sum, "n_jobs": documents.n_jobs}
+    chain = sample_topics(table, documents.smoothed(start), burn_in=burn_in, n_averaged=n_averaged, **options)
+    return _in_order_of(recovered, chain, documents, way)
+
+
+def _choose_way(starts: Starts, documents: DocumentSet, others: sparse.csr_array, alpha_sum: float | None) -> Way:
+    """Return the way whose topics predict one half of the words of other documents best from the other half."""
+    names, (observed, hidden) = list(starts.topics_of), split_tokens(others)
+
+    def scores_of(way: Way, alpha: np.ndarray | None = None, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        refined = refine_topics(starts, documents, "auto", way, alpha_sum, n_averaged=_AVERAGED_OF_PART, **options)
+        dirichlet = np.maximum(alpha if refined.dirichlet is None else refined.dirichlet, 1e-3)
+        topics = smoothed(refined.topics, documents.frequencies, _TINY)
+        proportions = mean_proportions(observed, topics, dirichlet, documents.n_jobs)
+        logs = hidden.copy()
+        logs.data = hidden.data * np.log(token_probabilities(hidden, topics, proportions))
+        return np.asarray(logs.sum(axis=1)).ravel(), refined.dirichlet
+
+    start = names[0]
+    if len(names) > 1:
+        start = max(names, key=lambda name: scores_of(Way(name, "sampling"), burn_in=_SHORT_BURN_IN)[0].sum())
+    chosen = Way(start, "sampling")
+    sampled, alpha = scores_of(chosen)
+    highest = sampled.sum()
+    for way in (Way(names[-1], "sweeps"), Way(names[0], "none")):
+        scores, _ = scores_of(way, alpha if starts.dirichlet is None else starts.dirichlet)
+        gain = scores - sampled
+        if gain.mean() > _DEVIATIONS * gain.std() / np.sqrt(len(gain)) and scores.sum() > highest:
+            chosen, highest = way, scores.sum()
+    return chosen
+
+
+def _some_documents(blocks: Blocks) -> sparse.csr_array:
+    """Return documents with as many words as tell two predictions apart, spread evenly."""
+    table = sparse.csr_array(blocks.table())
+    share = _PREDICTED / max(float(table.sum()), 1.0)
+    return table if share >= 1 else sparse.csr_array(table[:: int(np.ceil(1 / share))])
+
+
+def with_spread(parts: PartErrors, refined: RefinedTopics | None) -> PartErrors:
+    """Return expected errors that are at least the posterior's own, and know the noise of the draws."""
+    if refined is None or not len(refined.spread):
+        return parts
+    return parts.at_least(np.hypot(refined.spread, refined.noise))
+
+
+def refinement_checks(refined: RefinedTopics | None) -> list[Check]:
+    """Return the lines of the evidence on the refinement: whether it has converged, and the noise of the draws."""
+    if refined is None or refined.drift is None:
+        return [] if refined is None else settled_checks(refined.refinement, SETTLED)
+    n_sweeps = len(refined.refinement.log_likelihood)
+    return [
+        Check(
+            "refinement has converged", "log-likelihood", refined.drift, at_most(SETTLED),
+            f"{n_sweeps} sweeps; share of the log-likelihood that the second half of the averaged ones gained.",
+            "not in the paper",
+        ),
+        Check(
+            "noise of the draws", "mean l1", float(refined.noise.mean()), None,
+            "Error of the topics because a finite number of sweeps is averaged; the expected errors include it.",
+            "not in the paper",
+        ),
+    ]  # fmt: skip
+
+
+def _in_order_of(
+    recovered: np.ndarray,
+    result: SampledTopics | tuple[np.ndarray, np.ndarray, np.ndarray, Refinement],
+    documents: DocumentSet,
+    way: Way,
+) -> RefinedTopics:
+    """Return refined topics over the columns of the data, each in the place of the recovered one that it is nearest to."""
+    nothing = np.empty(0)
+    if isinstance(result, SampledTopics):
+        converged = result.drift <= SETTLED
+        refinement = Refinement((result.topics,), result.log_likelihood, converged, float("nan"))
+        topics, alpha, shares, drift = result.topics, result.alpha, result.shares, result.drift
+        spread, noise = result.spread, result.noise
+    else:
+        topics, alpha, shares, refinement = result
+        spread, noise, drift = nothing, nothing, None
+    topics = documents.order.restored(topics)
+    matched = linear_sum_assignment(l1_distances(recovered, topics))[1]
+    spread, noise = (values[matched] if len(values) else values for values in (spread, noise))
+    return RefinedTopics(topics[matched], alpha[matched], shares[matched], refinement, way, spread, noise, drift)
+
+
+# --- sweeps of collapsed variational Bayes ------------------------------------------------------------------------
+
+
+def _swept(
+    start: np.ndarray,
+    n_topics: int,
+    documents: DocumentSet,
+    steps: Refine,
+    dirichlet: np.ndarray | None,
+    blocks: Blocks | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Refinement]:
+    """Return topics over the columns of the table, Dirichlet parameters, shares and the sweeps, from a soft start."""
+    n_entries = documents.n_entries if blocks is None else float(blocks.table().nnz)
+    blocks = documents.order.blocks if blocks is None else blocks
+    base, begin = documents.order.arranged(_positive(documents.frequencies)), documents.order.arranged(start)
+    alpha = np.full(n_topics, _ALPHA) if dirichlet is None else dirichlet
+    passes: dict[str, Any] = {"n_jobs": documents.n_jobs, "progress": documents.progress}
     options: dict[str, Any] = {"prior": np.full(len(base), _WORD_PRIOR), "learn_alpha": dirichlet is None}
-    passes: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     with ExitStack() as rooms:
-        update = None
-        if candidates is not None and len(candidates) > len(found):
-            share = min(1.0, _SEARCHED / (n_entries * len(candidates)))
-            some = blocks if share == 1 else Blocks.from_array(*blocks.some_rows(int(share * blocks.n_rows)))
-            room = rooms.enter_context(held_shares(int(share * n_entries), len(candidates), in_memory=True))
-            softest = _SOFTEST * order.arranged(candidates) + (1 - _SOFTEST) * base
-            update = CollapsedUpdate(softest, np.full(len(candidates), _ALPHA), room, some.n_rows, **options)
-            _search(update, len(found), over(some, **passes))
-            if share < 1:  # all documents start from what some of them found
-                start, alpha, update = _SOFT * update.topics + (1 - _SOFT) * base, update.alpha, None
-                rooms.close()
-        if update is None:
-            room = rooms.enter_context(held_shares(int(n_entries), len(found)))
-            update = CollapsedUpdate(start, alpha, room, blocks.n_rows, **options)
+        if len(begin) > n_topics:
+            searched = _search(begin, n_topics, documents, sparse.csr_array(_some_rows(blocks, n_entries, len(begin))))
+            begin, alpha = searched.topics, searched.alpha
+        weight = _SOFT if dirichlet is None and steps == "auto" else 1 - _PINCH
+        room = rooms.enter_context(held_shares(int(n_entries), n_topics))
+        update = CollapsedUpdate(weight * begin + (1 - weight) * base, alpha, room, blocks.n_rows, **options)
         until = _until(update, *(_LARGE_SETTLES if n_entries > LARGE else _SETTLES))
         refinement = refine(update, over(blocks, **passes), steps, until=until)
-    refined, counts = refinement.values[0], update.counts.sum(axis=0)
-    matched = linear_sum_assignment(l1_distances(found, refined))[1]
-    return RefinedTopics(
-        order.restored(refined[matched]), update.alpha[matched], counts[matched] / counts.sum(), refinement
-    )
+    counts = update.counts.sum(axis=0)
+    return refinement.values[0], update.alpha, counts / counts.sum(), refinement
 
 
-def sweeps_bias(refined: np.ndarray, recovered: np.ndarray, swept: bool) -> float:
-    """Error in l1 that sweeps add to topics, and that fits on parts of the documents share; 0 without sweeps.
-
-    Without signal all topics end near the word frequencies, where parts agree on them: where refined topics are less than half
-    as far from each other as the recovered ones, it is how much nearer they are.
-    """
-    if not swept or len(refined) < 2:
-        return _SHARED if swept else 0.0
-    now, before = (float(nearest_others(topics).mean()) for topics in (refined, recovered))
-    return float(np.hypot(_SHARED, before - now if now < before / 2 else 0.0))
+def _some_rows(blocks: Blocks, n_entries: float, n_candidates: int) -> Any:
+    """Return as many documents as a search reads."""
+    share = min(1.0, _SEARCHED / (n_entries * n_candidates))
+    return blocks.some_rows(int(share * blocks.n_rows))[0]
 
 
-def led_astray(refined: np.ndarray, recovered: np.ndarray, halves: Iterable[np.ndarray]) -> bool:
-    """Whether refinement has gone further than the error of what it started from.
-
-    Where the model holds, an estimate that uses more of the data lies at sqrt(e^2 - e'^2) from one that uses less, e and e'
-    being their errors: nearer than e (J. Hausman, Specification tests in econometrics, Econometrica 46, 1978). Further away,
-    sweeps add an error of their own: of short documents, and of topics that are rare or mixed evenly, mean shares are biased.
-    The error e is told by fits on halves of the documents.
-    """
-    error = np.mean([nearest_distances(recovered, half).mean() for half in halves])
-    return bool(nearest_distances(refined, recovered).mean() > error)
-
-
-def _search(update: CollapsedUpdate, n_topics: int, e_step: EStep) -> None:
+def _search(candidates: np.ndarray, n_topics: int, documents: DocumentSet, table: sparse.csr_array) -> CollapsedUpdate:
     """Sweep with more topics than asked for, and join those that are most alike, some at a time."""
-    n_more = len(update.topics)
-    refine(update, e_step, _SWEEPS)
-    for left in np.linspace(n_more, n_topics, _WAVES + 1).round().astype(int)[1:]:
-        update.join(int(left))
-        refine(update, e_step, _BETWEEN)
+    base, blocks = documents.order.arranged(_positive(documents.frequencies)), Blocks.from_array(table)
+    with held_shares(table.nnz, len(candidates), in_memory=True) as room:
+        softest = _SOFTEST * candidates + (1 - _SOFTEST) * base
+        prior = np.full(len(base), _WORD_PRIOR)
+        update = CollapsedUpdate(softest, np.full(len(candidates), _ALPHA), room, blocks.n_rows, prior=prior)
+        e_step: EStep = over(blocks, documents.n_jobs, documents.progress)
+        refine(update, e_step, _SWEEPS)
+        for n_left in np.linspace(len(candidates), n_topics, _WAVES + 1).round().astype(int)[1:]:
+            update.join(int(n_left))
+            refine(update, e_step, _BETWEEN)
+    return update
 
 
 def _until(update: CollapsedUpdate, gain: float, calm: int, fewest: int) -> Callable[[], bool]:
-    """Whether the last sweeps gained as good as nothing."""
+    """Return a function that says whether the last sweeps gained as good as nothing."""
 
-    def settled() -> bool:
+    def converged() -> bool:
         values = np.array(update.log_likelihood[-calm - 1 :])
         return update.n_sweeps >= fewest and bool((np.abs(np.diff(values)) < gain * abs(values[-1])).all())
 
-    return settled
+    return converged
+
+
+def completion(
+    topics: np.ndarray, dirichlet: np.ndarray, frequencies: np.ndarray, counts: sparse.csr_array
+) -> np.ndarray:
+    """Return the log-likelihood of one half of the words of documents given the other half, shape (n,)."""
+    observed, hidden = split_tokens(counts)
+    topics = smoothed(topics, frequencies, SMOOTHING)
+    logs = hidden.copy()
+    logs.data = hidden.data * np.log(token_probabilities(hidden, topics, fold_in(observed, topics, dirichlet)))
+    return np.asarray(logs.sum(axis=1)).ravel()
 
 
 def smoothed(topics: np.ndarray, word_frequencies: np.ndarray, weight: float) -> np.ndarray:
-    """Topics mixed with the word frequencies, and these with a uniform pinch, so that every word is possible."""
+    """Return topics mixed with the word frequencies, and these with a uniform pinch, so that every word is possible."""
     return (1 - weight) * topics + weight * _positive(word_frequencies)
 
 

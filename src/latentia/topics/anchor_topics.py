@@ -35,7 +35,7 @@ from .._parameters import (
 )
 from .._stages import Fitted, Part
 from .._validation import check_vocabulary, column_names, weighted
-from ..evidence import Check, Evidence, Misfit, PartErrors, separation_limit, settled_checks
+from ..evidence import Check, Evidence, Misfit, PartErrors, separation_limit
 from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refined
 from ..metrics import nearest_distances, nearest_others
@@ -44,7 +44,6 @@ from ..passes import Blocks, RowGroups, deal
 from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, exclusive_words, parse_anchors, vertex_rows
-from ._collapsed import fit_in_memory
 from ._corpus import (
     Documents,
     Words,
@@ -59,9 +58,19 @@ from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, Measured, anchor_checks, own_share, share_left_out
 from ._kept import AddedDocuments, CorpusSums, KeptSketches
-from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
+from ._prediction import OtherDocuments, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
-from ._refine import SETTLED, RefinedTopics, led_astray, n_candidates, refine_topics, smoothed, sweeps_bias
+from ._refine import (
+    RefinedTopics,
+    Refiner,
+    Starts,
+    completion,
+    content_folds,
+    n_candidates,
+    refinement_checks,
+    smoothed,
+    with_spread,
+)
 from ._repeated import repeated_in
 from .prevalence import confusions_of
 
@@ -313,7 +322,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         else:
             sketches = _embedding.subspace(q, self.n_components, groups)
         free = self._steps == "auto" and not choice.given
-        return _Counted(sketches, words, documents, choice, order, self.n_components, free)
+        return self._with_refiner(_Counted(sketches, words, documents, choice, order, self.n_components, free))
 
     def _of_sums(self, sums: CorpusSums) -> _Counted:
         """Of all words, without a sample of documents: rare words are not merged."""
@@ -335,23 +344,11 @@ class AnchorTopics(Admixture, AddedDocuments):
         topics = _from_anchors(self, anchors, embedding, choice.codes, moments.sketches.q, tol)
         return _Recovered(anchors, moments.words.spread(topics))
 
-    def _refine(self, found: _Recovered, moments: _Counted, part: Part, whole: Refined | None) -> Refined:
-        """Sweeps over the documents, where they add to what the theorem found: of all documents, and then of parts."""
-        dealt, refined = moments.sketches.dealt, RefinedTopics.none(found.topics)
-        if self._sweeps(moments) if whole is None else whole.parameters.is_swept:
-            swept = refine_topics(
-                found.topics,
-                moments.order.group(part.groups, dealt),
-                moments.words.probabilities,
-                self._steps,
-                soft=moments.free,
-                n_entries=moments.n_entries * len(part.groups) / dealt.n,
-                candidates=_more_topics(self, moments, part),
-                n_jobs=self.n_jobs,
-                progress=self.verbose,
-            )
-            kept = whole is not None or not self._astray(swept, found, moments, part)
-            refined = swept if kept else replace(refined, n_undone=len(swept.refinement.log_likelihood))
+    def _refine(self, found: _Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
+        """Sample the topics of all words; one half of the documents tells from which start."""
+        refined = RefinedTopics.none(found.topics)
+        if moments.refiner is not None:
+            refined = moments.refiner.refined(part.groups, self._starts(found, moments, part.groups))
         return Refined(refined, refined.refinement)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
@@ -360,16 +357,15 @@ class AnchorTopics(Admixture, AddedDocuments):
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
         parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.none(unmeasured)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
-        bias = np.hypot(bias, sweeps_bias(learned.topics, fitted.found.topics, learned.is_swept))
-        parts = parts.widened(bias, self._farthest)
+        parts = with_spread(parts, learned).widened(bias, self._farthest)
         others = [] if parts.errors is None or fitted.rows is None else self._of_other_documents(fitted)
-        return [*self._of_anchors(parts), *others, *settled_checks(learned.refinement, SETTLED)], parts
+        return [*self._of_anchors(parts), *others, *refinement_checks(learned)], parts
 
     def _keep(self, fitted: Fitted) -> None:
         moments: _Counted = fitted.moments
         learned: RefinedTopics = fitted.model.parameters
         self._keep_refinement(learned.refinement)
-        n_passes = moments.sketches.n_passes + len(self.refinement_) + learned.n_undone
+        n_passes = moments.sketches.n_passes + len(self.refinement_)
         own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
         found = moments.repeated, fitted.found.anchors, learned.topics, moments.words, moments.documents
         self._read_off(*found, n_passes, own)
@@ -500,30 +496,29 @@ class AnchorTopics(Admixture, AddedDocuments):
         frequent = frequent[np.argsort(words.codes[frequent], kind="stable")]
         return _Choice(given, frequent, words.codes, self.anchors if none_given else "greedy")
 
-    def _sweeps(self, moments: _Counted) -> bool:
-        """Whether there are any sweeps over the documents."""
-        if self._steps == "auto" and not fit_in_memory(moments.n_entries, self.n_components):
-            return moments.n_tried > self.n_components  # what packed shares leave out is else more than anchors err
-        return self._steps != 0
+    def _starts(self, found: _Recovered, moments: _Counted, groups: tuple[int, ...]) -> Starts:
+        """Return the topics of the anchors, and more of them where the data has more directions."""
+        topics_of: dict[str, Any] = {"anchors": lambda: found.topics}
+        if moments.n_tried > self.n_components:
+            topics_of["search"] = lambda: _more_topics(self, moments, groups)
+        return Starts(found.topics, None, topics_of)
 
-    def _astray(self, swept: RefinedTopics, found: _Recovered, moments: _Counted, whole: Part) -> bool:
-        """Whether sweeps lead away from topics that are known better, in data that carries no more than these."""
-        splits = moments.sketches.dealt.splits
-        if (
-            isinstance(moments.sketches, KeptSketches)
-            or not moments.free
-            or moments.rank > self.n_components
-            or not splits
-        ):
-            return False
-        seedless = replace(moments, sketches=moments.sketches.dealt_by(0))
-        try:
-            halves = [
-                self._recover(seedless, Part(half, whole.dealt, whole.source), found).topics for half in splits[0]
-            ]
-        except LatentiaError:
-            return False
-        return led_astray(swept.topics, found.topics, halves)
+    def _with_refiner(self, moments: _Counted) -> _Counted:
+        """Return the moments with what refines topics, where they are refined."""
+        if self._steps == 0:
+            return moments
+        folds = content_folds(moments.order, moments.sketches.dealt)
+        moments_by_content = replace(moments, sketches=replace(moments.sketches, dealt=folds))
+
+        def starts_of(groups: tuple[int, ...]) -> Starts:
+            recovered = self._recover(moments_by_content, Part(groups, folds, None), None)
+            return self._starts(recovered, moments_by_content, groups)
+
+        refiner = Refiner(
+            moments.order, moments.sketches.dealt, folds, moments.words.probabilities, moments.n_entries, self._steps, starts_of,
+            n_jobs=self.n_jobs, progress=bool(self.verbose),
+        )  # fmt: skip
+        return replace(moments, refiner=refiner)
 
     def _splits(self, learned: RefinedTopics) -> int:
         """How many pairs of halves are fitted: one where that takes sweeps, none where the recovery takes a pass."""
@@ -641,6 +636,7 @@ class _Counted:
         How many are recovered.
     free : bool
         Whether refinement may start elsewhere than at the topics of the anchors.
+    refiner : Refiner or None
     """
 
     sketches: GroupSketches | KeptSketches
@@ -650,6 +646,7 @@ class _Counted:
     order: Any
     n_topics: int
     free: bool
+    refiner: Refiner | None = None
 
     def of(self, groups: tuple[int, ...]) -> Embedding:
         """The sketch of some groups."""
@@ -710,11 +707,12 @@ class _Choice(NamedTuple):
     method: str
 
 
-def _more_topics(method: AnchorTopics, moments: _Counted, part: Part) -> np.ndarray | None:
+def _more_topics(method: AnchorTopics, moments: _Counted, groups: tuple[int, ...]) -> np.ndarray | None:
     """More topics than asked for, to start a search from."""
     if moments.n_tried == method.n_components:
         return None
     try:
+        part = Part(groups, moments.sketches.dealt, None)
         return method._recover(replace(moments, n_topics=moments.n_tried), part, None).topics
     except LatentiaError:
         return None

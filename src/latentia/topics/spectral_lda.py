@@ -16,7 +16,7 @@ NIPS 2012, for the moments; R. Ge, thesis, Princeton 2013, chapter 7, for the de
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from .._base import fitting
 from .._parameters import NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import weighted
-from ..evidence import Check, PartErrors, between, settled_checks
+from ..evidence import Check, PartErrors, between
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
 from ..moments import WordMoments, lda_corrected
@@ -49,18 +49,18 @@ from ._corpus import in_own_order
 from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, mixing_by_prediction
 from ._ordering import OwnOrder
-from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
-from ._refine import SETTLED, refine_topics, smoothed, sweeps_bias
+from ._prediction import OtherDocuments, other_documents, prediction_checks
+from ._refine import RefinedTopics, Refiner, Starts, completion, refinement_checks, smoothed, with_spread
 from .prevalence import confusions_of
 
 
 @dataclass(frozen=True)
 class _Counted:
-    """Moments of the words, alpha_0, and the documents in their own order where there are sweeps."""
+    """Moments of the words, alpha_0, and what refines topics, where they are refined."""
 
     corpus: CorpusMoments
     alpha0: float
-    order: OwnOrder | None
+    refiner: Refiner | None = None
     _corrected: dict[tuple[int, ...], WordMoments] = field(default_factory=dict)
 
     def of(self, groups: tuple[int, ...]) -> WordMoments:
@@ -75,15 +75,17 @@ class _Counted:
 
 
 class _Mixture(NamedTuple):
-    """Topics (K, V), and the Dirichlet parameters of their proportions (K,)."""
+    """Topics (K, V), the Dirichlet parameters of their proportions (K,), and how they were refined."""
 
     topics: np.ndarray
     dirichlet: np.ndarray
+    refined: RefinedTopics | None = None
 
     def sorted(self) -> _Mixture:
         """The same, the largest share first."""
         order = np.argsort(-self.dirichlet, kind="stable")
-        return _Mixture(self.topics[order], self.dirichlet[order])
+        refined = None if self.refined is None else self.refined.rearranged(order)
+        return _Mixture(self.topics[order], self.dirichlet[order], refined)
 
 
 class SpectralLDA(Admixture, Staged):
@@ -241,7 +243,8 @@ class SpectralLDA(Admixture, Staged):
     def _moments(self, rows: Blocks, dealt: RowGroups) -> _Counted:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
         corpus = moments_of(rows, self.n_components, dealt, n_jobs=self.n_jobs, progress=self.verbose)
-        return _Counted(corpus, self._alpha0(corpus.of(dealt.all)), in_own_order(rows) if self.refine else None)
+        moments = _Counted(corpus, self._alpha0(corpus.of(dealt.all)))
+        return self._with_refiner(moments, in_own_order(rows)) if self.refine else moments
 
     def _recover(self, moments: _Counted, part: Part, whole: Recovered | None) -> Recovered:
         """Whiten M_3 by M_2, and decompose it."""
@@ -249,23 +252,34 @@ class SpectralLDA(Admixture, Staged):
         return recover(moments.of(part.groups), self.n_components, self._seed, **options)
 
     def _refine(self, found: Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
-        """Sweeps over the documents, the largest share first."""
-        topics, dirichlet = found.found.topics, moments.alpha0 * found.found.shares
-        if moments.order is None:
-            return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.none())
-        dealt, frequencies = moments.corpus.dealt, moments.corpus.word_probabilities
-        refined = refine_topics(
-            smoothed(topics, frequencies, SMOOTHING),
-            moments.order.group(part.groups, moments.order.dealt(dealt)),
-            frequencies,
-            self.refine,
-            soft=False,  # without signal all parts would agree on the word frequencies
-            n_entries=moments.n_entries * len(part.groups) / dealt.n,
-            dirichlet=dirichlet,
-            n_jobs=self.n_jobs,
-            progress=self.verbose,
-        )
-        return Refined(_Mixture(refined.topics, moments.alpha0 * refined.shares).sorted(), refined.refinement)
+        """Sample the topics of all words, the largest share first."""
+        starts = self._starts(found, moments)
+        if moments.refiner is None:
+            return Refined(_Mixture(found.found.topics, starts.dirichlet).sorted(), Refinement.none())
+        refined = moments.refiner.refined(part.groups, starts)
+        topics, dirichlet = starts.recovered, starts.dirichlet
+        if refined.dirichlet is not None:
+            topics, dirichlet = refined.topics, refined.dirichlet
+        return Refined(_Mixture(topics, dirichlet, refined).sorted(), refined.refinement)
+
+    def _starts(self, found: Recovered, moments: _Counted) -> Starts:
+        """Return the topics of the tensor."""
+        topics = smoothed(found.found.topics, moments.corpus.word_probabilities, SMOOTHING)
+        return Starts(topics, moments.alpha0 * found.found.shares, {"tensors": lambda: topics})
+
+    def _with_refiner(self, moments: _Counted, order: OwnOrder) -> _Counted:
+        """Return the moments with what refines topics."""
+
+        def starts_of(groups: tuple[int, ...]) -> Starts:
+            options = {} if groups == moments.corpus.dealt.all else {"tol": ROUGH}
+            return self._starts(recover(moments.of(groups), self.n_components, self._seed, **options), moments)
+
+        folds = order.dealt(moments.corpus.dealt)
+        refiner = Refiner(
+            order, folds, folds, moments.corpus.word_probabilities, moments.n_entries, self.refine,
+            starts_of, self.alpha0, self.n_jobs, bool(self.verbose),
+        )  # fmt: skip
+        return replace(moments, refiner=refiner)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; the moments, other documents, and alpha_0."""
@@ -277,12 +291,11 @@ class SpectralLDA(Admixture, Staged):
         mixing = self._mixing(fitted, parts)
         misfit = misfit_of(recovered.fit, corpus, moments.of)
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
-        swept = sweeps_bias(topics, recovered.found.topics, len(refined.refinement.log_likelihood) > 0)
-        parts = parts.widened(np.hypot(bias, swept), self._farthest)
+        parts = with_spread(parts, refined.parameters.refined).widened(bias, self._farthest)
         return [
             *moment_checks(refined, recovered.fit, corpus, moments.of, parts, misfit),
             *self._of_other_documents(fitted),
-            *settled_checks(refined.refinement, SETTLED),
+            *refinement_checks(refined.parameters.refined),
             *self._dirichlet_sum(alpha0),
             *mixing.of_proportions(alpha0),
         ], parts
@@ -291,7 +304,7 @@ class SpectralLDA(Admixture, Staged):
         moments: _Counted = fitted.moments
         refined: Refined = fitted.model
         self.components_, self.dirichlet_ = refined.parameters.topics, refined.parameters.dirichlet
-        self.alpha0_ = moments.alpha0
+        self.alpha0_ = float(self.dirichlet_.sum())
         self._keep_refinement(refined.refinement)
         self.prevalence_, self.word_frequencies_ = self.dirichlet_ / self.alpha0_, moments.corpus.word_probabilities
         self.n_passes_ = moments.corpus.n_passes + len(self.refinement_)

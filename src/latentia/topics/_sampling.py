@@ -1,0 +1,563 @@
+"""Posterior means of topics by collapsed Gibbs sampling whose draws hang on the content of the documents alone.
+
+Model: a document has proportions from Dirichlet(alpha), a topic has word probabilities from Dirichlet(beta), and every
+occurrence of a word draws a topic and then the word. With proportions and topics integrated out, the topic z of an occurrence of
+word w in document d has, given the topics of all others,
+
+    P(z = k)  proportional to  (n_dk + alpha_k) (n_wk + beta_w) / (n_k + sum beta),
+
+n being the counts of the other occurrences: of topics in the document, of words in topics, of topics. A sweep draws every z anew.
+After a burn-in the probabilities themselves, not the draws, are summed over sweeps; the sums with beta, normalised, estimate the
+posterior mean of the topics.
+
+Documents are cut into groups by a hash of their content. Within a group every document sees the counts of words in topics as they
+stood before the group; whole numbers are added afterwards. A draw is a hash of the content of the document, the ordinal of its
+copy, the place of the word and the sweep. Probabilities are summed in multiples of 2^-20, which double precision adds exactly. So
+neither a seed nor the order of documents nor the number of threads enters the answer.
+
+The parameters alpha and beta follow Minka's fixed point on the counts. beta has a number for each word, shared by the topics: words
+that are common to all topics have a large one.
+
+Memory: 4 bytes for every occurrence of a word, and for every word and topic 20 bytes and 8 for each thread.
+
+Source: T. Griffiths, M. Steyvers, Finding scientific topics, PNAS 101, 2004, for the sampler; H. Wallach, D. Mimno, A. McCallum,
+Rethinking LDA: why priors matter, NIPS 2009, and T. Minka, Estimating a Dirichlet distribution, 2000, for the priors; D. Newman,
+A. Asuncion, P. Smyth, M. Welling, Distributed algorithms for topic models, JMLR 10, 2009, for documents that are updated together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from joblib import effective_n_jobs
+from numba import njit
+from scipy import sparse
+from scipy.special import digamma
+
+from .._threads import Parallel, for_chunks, threads
+from ..passes.blocks import mixed_bits
+
+MOST_OCCURRENCES = 50_000_000
+"""Occurrences of words whose topics are held in memory."""
+
+_N_GROUPS = 16  # More groups follow the sampler more closely, and cost more waits between threads.
+_FIRST_ROUNDS = 3  # Rounds over a document with the topics of the start, before there are counts.
+_LANES = 8  # Topics are padded to a multiple of it.
+_EXACT, _OCTAVE = 64, 8  # Numbers of words below 64 have a bin of their own; each doubling beyond has eight.
+_BINS = _EXACT + 24 * _OCTAVE
+_UNIT = 1 << 20  # of probabilities
+_ALPHA, _BETA = 0.1, 0.05  # where the priors start
+_ALPHA_STEPS, _BETA_STEPS = 3, 2  # of the fixed point after each sweep
+_LEARNED_FROM = 3  # sweeps after which the priors are learned
+_LEAST_ALPHA, _LEAST_BETA, _MOST_BETA = 1e-3, 1e-6, 1e3
+_WINDOW, _DRIFT = (
+    10,
+    2e-4,
+)  # The burn-in ends when the mean log-likelihood of so many sweeps rises by a smaller share of it.
+_FEWEST, _MOST = 20, 100  # sweeps of a burn-in
+_SPREAD_EVERY = 5  # averaged sweeps from one draw of the topics to the next
+_ROUNDS, _DOCUMENTS_AT_ONCE = (5, 20), 256  # over a document with given topics: before, and averaged
+_STREAM = 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True)
+class SampledTopics:
+    """Posterior means, and how far they can be trusted.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (K, V)
+    alpha : ndarray of shape (K,)
+        Dirichlet parameters of the proportions.
+    shares : ndarray of shape (K,)
+        Shares of the topics in all words.
+    spread : ndarray of shape (K,)
+        Mean l1 distance of topics that are drawn from the posterior to their mean.
+    noise : ndarray of shape (K,)
+        l1 error of the mean because so few sweeps are averaged: half of the distance between both halves of them.
+    log_likelihood : ndarray of shape (n_sweeps,)
+        Of all words, each predicted from all others, in nats.
+    drift : float
+        Share of the log-likelihood that the second half of the averaged sweeps gains on the first.
+    """
+
+    topics: np.ndarray
+    alpha: np.ndarray
+    shares: np.ndarray
+    spread: np.ndarray
+    noise: np.ndarray
+    log_likelihood: np.ndarray
+    drift: float
+
+
+def can_be_sampled(table: sparse.csr_array) -> bool:
+    """Return True if all counts are whole and their topics fit in memory."""
+    return bool(table.sum() <= MOST_OCCURRENCES and (table.data == np.rint(table.data)).all())
+
+
+def sample_topics(
+    table: sparse.csr_array,
+    topics: np.ndarray,
+    *,
+    burn_in: int | Literal["auto"] = "auto",
+    n_averaged: int = 50,
+    alpha: np.ndarray | None = None,
+    alpha_sum: float | None = None,
+    n_jobs: int | None = None,
+) -> SampledTopics:
+    """Run a chain and average it.
+
+    Parameters
+    ----------
+    table : csr_array of shape (n, V)
+        Whole counts, with documents and words in canonical order (`latentia.topics._ordering`).
+    topics : ndarray of shape (K, V)
+        Where the chain starts, positive wherever there are words.
+    burn_in : int or "auto"
+        Sweeps before the averaged ones; "auto" makes 20 to 100, until the log-likelihood rises no more.
+    n_averaged : int
+    alpha : ndarray of shape (K,), optional
+        Where the Dirichlet parameters of the proportions start.
+    alpha_sum : float, optional
+        Their sum, where it is known.
+    n_jobs : int, optional
+    """
+    n_workers = effective_n_jobs(n_jobs)
+    with threads(n_workers) as parallel:
+        sampler = TopicSampler(table, topics, alpha, alpha_sum, parallel, n_workers)
+        sampler.burn_in(burn_in)
+        sampler.average(n_averaged)
+    return sampler.sampled()
+
+
+class TopicSampler:
+    """State of the sampler: a topic for every occurrence, counts, priors, and sums of probabilities.
+
+    Parameters are those of `sample_topics`.
+    """
+
+    def __init__(
+        self,
+        table: sparse.csr_array,
+        topics: np.ndarray,
+        alpha: np.ndarray | None,
+        alpha_sum: float | None,
+        parallel: Parallel,
+        n_workers: int,
+    ) -> None:
+        self.n_topics, self._n_words = topics.shape
+        self.alpha = np.full(self.n_topics, _ALPHA) if alpha is None else np.array(alpha, np.float64)
+        self.beta, self._alpha_sum = np.full(self._n_words, _BETA), alpha_sum
+        self.n_sweeps, self.log_likelihood = 0, list[float]()
+        self._parallel, self._n_workers = parallel, n_workers
+        data, indptr = table.data.astype(np.int32), table.indptr.astype(np.int64)
+        tokens = np.append(0, np.cumsum(data, dtype=np.int64))[indptr]
+        self._documents = indptr, table.indices.astype(np.int32), data, tokens
+        self._keys = document_keys(table)
+        group = mixed_bits(self._keys) % np.uint64(_N_GROUPS)
+        self._groups = [np.flatnonzero(group == g) for g in range(_N_GROUPS)]
+        self._old = np.zeros(tokens[-1], np.uint16)
+        self._new = np.zeros_like(self._old)
+        width = -(-self.n_topics // _LANES) * _LANES
+        self.counts = np.zeros((self._n_words, self.n_topics), np.int32)
+        self._by_word = np.zeros((self._n_words, width), np.float32)
+        self._by_word[:, : self.n_topics] = topics.T
+        self._inverse = np.ones(width, np.float32)
+        self._sums = np.zeros((n_workers, 0, width))
+        self._n_averaged, self._spread, self._noise = 0, list[np.ndarray](), np.zeros(self.n_topics)
+        self._histogram = np.zeros((n_workers, 2, self.n_topics + 1, _BINS), np.int64)
+        self._draw(started=False)
+        _count(*self._documents, self._new, self.counts)
+        self._old[:] = self._new
+        self._refresh()
+
+    # --- sweeps -------------------------------------------------------------------------------------------------
+
+    def burn_in(self, n_sweeps: int | Literal["auto"] = "auto") -> None:
+        """Draw until the log-likelihood rises no more, or so many times."""
+        if n_sweeps != "auto":
+            for _ in range(n_sweeps):
+                self._sweep()
+            return
+        while self.n_sweeps < _MOST:
+            self._sweep()
+            if self.n_sweeps >= _FEWEST and self.n_sweeps % _WINDOW == 0:
+                before, after = np.reshape(self.log_likelihood[-2 * _WINDOW :], (2, _WINDOW)).mean(axis=1)
+                if after - before < _DRIFT * abs(after):
+                    return
+
+    def average(self, n_sweeps: int) -> None:
+        """Draw so many times, and sum the probabilities."""
+        self._sums = np.zeros((self._n_workers, *self._by_word.shape))
+        first_half = self.topics
+        for i in range(n_sweeps):
+            self._sweep(averaged=True)
+            if i == n_sweeps // 2 - 1:
+                first_half = self.topics
+            if i >= n_sweeps // 2 and i % _SPREAD_EVERY == 0:
+                self._spread.append(self._distance_of_draw(i))
+        self._noise = np.abs(first_half - self.topics).sum(axis=1)
+
+    def sampled(self) -> SampledTopics:
+        """Return the posterior means."""
+        values = np.array(self.log_likelihood)
+        first, second = np.array_split(values[len(values) - self._n_averaged :], 2)
+        drift = float((second.mean() - first.mean()) / abs(values[-1])) if len(first) and values[-1] else 0.0
+        spread = np.mean(self._spread, axis=0) if self._spread else np.zeros(self.n_topics)
+        return SampledTopics(self.topics, self.alpha, self.shares, spread, self._noise, values, drift)
+
+    @property
+    def topics(self) -> np.ndarray:
+        """Posterior mean of the topics by the sums of probabilities, or by the counts before there are any, (K, V)."""
+        sums: np.ndarray = self.counts.astype(np.float64)
+        if self._n_averaged:
+            sums = self._sums.sum(axis=0)[:, : self.n_topics] / (_UNIT * self._n_averaged)
+        mean = sums + self.beta[:, None]
+        return np.ascontiguousarray((mean / mean.sum(axis=0)).T)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Shares of the topics in all words, shape (K,)."""
+        totals = self.counts.sum(axis=0)
+        return np.asarray(totals / max(totals.sum(), 1))
+
+    def _sweep(self, *, averaged: bool = False) -> None:
+        self._draw(started=True, averaged=averaged)
+        self.n_sweeps += 1
+        self._n_averaged += averaged
+        if self.n_sweeps >= _LEARNED_FROM:
+            self._learn()
+
+    def _draw(self, *, started: bool, averaged: bool = False) -> None:
+        width = self._by_word.shape[1]
+        alpha = np.append(self.alpha, np.zeros(width - self.n_topics)).astype(np.float32)
+        sums = self._sums if averaged else self._sums[:, :0]
+        log_likelihood = np.zeros(self._n_workers, np.int64)
+        self._histogram[:] = 0
+        sweep = np.uint64(self.n_sweeps + started)
+        rounds = 1 if started else _FIRST_ROUNDS
+        for documents in self._groups:
+            ends = np.linspace(0, len(documents), self._n_workers + 1).astype(np.int64)
+
+            def draw(i: int, documents: np.ndarray = documents, ends: np.ndarray = ends) -> None:
+                log_likelihood[i] += _draw_topics(
+                    documents[ends[i] : ends[i + 1]], *self._documents, self._keys, sweep, self._by_word, self._inverse,
+                    alpha, started, rounds, self._old, self._new, sums[i], self._histogram[i],
+                )  # fmt: skip
+
+            self._parallel(draw, self._n_workers)
+            if started:
+                _apply(documents, *self._documents, self._old, self._new, self.counts, self._by_word)
+                self._set_totals()
+        if started:
+            self.log_likelihood.append(float(log_likelihood.sum()) / _UNIT)
+
+    def _learn(self) -> None:
+        documents, total = self._histogram.sum(axis=0)
+        self.alpha = _learned_alpha(self.alpha, documents, total)
+        if self._alpha_sum is not None:
+            self.alpha *= self._alpha_sum / self.alpha.sum()
+        self.beta = _learned_beta(self.beta, self.counts)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Set what is read of counts and priors."""
+        self._by_word[:, : self.n_topics] = self.counts + self.beta[:, None]
+        self._set_totals()
+
+    def _set_totals(self) -> None:
+        self._inverse[: self.n_topics] = 1 / (self.counts.sum(axis=0) + self.beta.sum())
+
+    def _distance_of_draw(self, number: int) -> np.ndarray:
+        """Return the l1 distance of topics that are drawn from the posterior to the mean, shape (K,)."""
+        rng = np.random.default_rng(number)  # Words are in canonical order, so that a fixed seed makes no choice.
+        drawn = rng.standard_gamma(self.counts + self.beta[:, None])
+        return np.asarray(np.abs(drawn / np.maximum(drawn.sum(axis=0), 1e-300) - self.topics.T).sum(axis=0))
+
+
+def mean_proportions(
+    table: sparse.csr_array, topics: np.ndarray, alpha: np.ndarray, n_jobs: int | None = None
+) -> np.ndarray:
+    """Return posterior means of the proportions of documents under given topics, shape (n, K), by sampling.
+
+    Parameters
+    ----------
+    table : csr_array of shape (n, V)
+        Whole counts.
+    topics : ndarray of shape (K, V)
+    alpha : ndarray of shape (K,)
+    n_jobs : int, optional
+    """
+    keys, proportions = document_keys(table), np.empty((table.shape[0], len(topics)))
+    indptr, indices, data = table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data.astype(np.int32)
+    by_word = np.ascontiguousarray(topics.T)
+
+    def sample(first: int, last: int) -> None:
+        _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha, *_ROUNDS, proportions)
+
+    for_chunks(sample, table.shape[0], _DOCUMENTS_AT_ONCE, n_jobs)
+    return proportions
+
+
+def document_keys(table: sparse.csr_array) -> np.ndarray:
+    """Return a key for every document: a hash of its words, of its ordinal among its copies, and of the number of words."""
+    rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+    entries = mixed_bits(table.indices.astype(np.uint64) + np.uint64(1)) ^ table.data.astype(np.uint64)
+    content = np.full(table.shape[0], np.uint64(table.data.sum()))
+    np.add.at(content, rows, mixed_bits(entries))
+    order = np.argsort(content, kind="stable")
+    first = np.flatnonzero(np.append(True, content[order][1:] != content[order][:-1]))
+    ordinal = np.empty(len(order), np.uint64)
+    ordinal[order] = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+    return mixed_bits(mixed_bits(content) + ordinal * np.uint64(_STREAM))
+
+
+def _learned_alpha(alpha: np.ndarray, documents: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Return Minka's fixed point from binned numbers of words, each of shape (K + 1, n_bins), the last row of lengths."""
+    size = np.divide(total, documents, out=np.zeros(total.shape), where=documents > 0)
+    for _ in range(_ALPHA_STEPS):
+        above = (documents[:-1] * (digamma(size[:-1] + alpha[:, None]) - digamma(alpha)[:, None])).sum(axis=1)
+        below = float(documents[-1] @ (digamma(size[-1] + alpha.sum()) - digamma(alpha.sum())))
+        if not below > 0:
+            return alpha
+        alpha = np.maximum(alpha * above / below, _LEAST_ALPHA)
+    return alpha
+
+
+def _learned_beta(beta: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return Minka's fixed point from the counts of words in topics, shape (V, K)."""
+    words, topics = np.nonzero(counts)
+    values, totals = counts[words, topics].astype(np.float64), counts.sum(axis=0)
+    for _ in range(_BETA_STEPS):
+        below = float((digamma(totals + beta.sum()) - digamma(beta.sum())).sum())
+        if not below > 0:
+            return beta
+        above = digamma(values + beta[words]) - digamma(beta)[words]
+        beta = np.clip(beta * np.bincount(words, above, len(beta)) / below, _LEAST_BETA, _MOST_BETA)
+    return beta
+
+
+_REORDERED = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@njit(nogil=True, cache=True, fastmath=_REORDERED)
+def _draw_topics(
+    documents,
+    indptr,
+    indices,
+    data,
+    tokens,
+    keys,
+    sweep,
+    by_word,
+    inverse,
+    alpha,
+    started,
+    rounds,
+    old,
+    new,
+    sums,
+    histogram,
+):  # pragma: no cover - compiled
+    """Draw topics for the words of some documents; return their log-likelihood in units of 2^-20 nats.
+
+    ``by_word`` and ``inverse`` are counts with their prior and one over their sums; or, where nothing has ``started``, topics and
+    ones. ``sums``, if it has rows, gains the probabilities.
+    """
+    k = len(alpha)
+    n_topics = histogram.shape[1] - 1
+    in_document, weight, p = np.empty(k, np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
+    blocks = np.empty(k // 8, np.float32)
+    one = np.float32(1)
+    averaged = len(sums) > 0
+    alpha_sum = np.float64(0)
+    for j in range(k):
+        alpha_sum += alpha[j]
+    log_likelihood = np.int64(0)
+    for d in documents:
+        first, last = indptr[d], indptr[d + 1]
+        start = tokens[d]
+        in_document[:] = 0
+        if started:
+            for t in range(start, tokens[d + 1]):
+                in_document[old[t]] += one
+        for turn in range(rounds):
+            for j in range(k):
+                weight[j] = (in_document[j] + alpha[j]) * inverse[j]
+            state = keys[d] + (sweep * np.uint64(rounds) + np.uint64(turn)) * np.uint64(0xD1B54A32D192ED03)
+            t = start
+            last_old, last_new = 0, 0
+            log_probability, product = 0.0, 1.0
+            for e in range(first, last):
+                w = indices[e]
+                for _ in range(data[e]):
+                    if started:
+                        z = old[t]
+                    else:
+                        z = new[t]
+                    total = np.float32(0)
+                    for b in range(k // 8):
+                        c = 8 * b
+                        q0, q1, q2, q3 = (
+                            weight[c] * by_word[w, c],
+                            weight[c + 1] * by_word[w, c + 1],
+                            weight[c + 2] * by_word[w, c + 2],
+                            weight[c + 3] * by_word[w, c + 3],
+                        )
+                        q4, q5, q6, q7 = (
+                            weight[c + 4] * by_word[w, c + 4],
+                            weight[c + 5] * by_word[w, c + 5],
+                            weight[c + 6] * by_word[w, c + 6],
+                            weight[c + 7] * by_word[w, c + 7],
+                        )
+                        p[c], p[c + 1], p[c + 2], p[c + 3] = q0, q1, q2, q3
+                        p[c + 4], p[c + 5], p[c + 6], p[c + 7] = q4, q5, q6, q7
+                        s = ((q0 + q1) + (q2 + q3)) + ((q4 + q5) + (q6 + q7))
+                        blocks[b] = s
+                        total += s
+                    # The weights lack the change by the last word: a wide load right after a narrow store would wait for it.
+                    if last_old != last_new:
+                        weight[last_old] = (in_document[last_old] + alpha[last_old]) * inverse[last_old]
+                        weight[last_new] = (in_document[last_new] + alpha[last_new]) * inverse[last_new]
+                        change = weight[last_old] * by_word[w, last_old] - p[last_old]
+                        p[last_old] += change
+                        blocks[last_old // 8] += change
+                        total += change
+                        change = weight[last_new] * by_word[w, last_new] - p[last_new]
+                        p[last_new] += change
+                        blocks[last_new // 8] += change
+                        total += change
+                    if started or turn > 0:
+                        in_document[z] -= one
+                        weight_z = (in_document[z] + alpha[z]) * inverse[z]
+                        if started:
+                            others = one / inverse[z] - one
+                            change = (in_document[z] + alpha[z]) * (by_word[w, z] - one) / others - p[z]
+                        else:
+                            change = weight_z * by_word[w, z] - p[z]
+                        p[z] += change
+                        blocks[z // 8] += change
+                        total += change
+                    product *= total
+                    if product < 1e-200:
+                        log_probability += np.log(max(product, 1e-300))
+                        product = 1.0
+                    state += np.uint64(0x9E3779B97F4A7C15)
+                    bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                    at = np.float32(np.int64(bits >> np.uint64(40))) * np.float32(1.0 / (1 << 24)) * total
+                    b = 0
+                    while b < k // 8 - 1 and blocks[b] <= at:
+                        at -= blocks[b]
+                        b += 1
+                    j = 8 * b
+                    end = min(8 * b + 8, n_topics) - 1
+                    while j < end and p[j] <= at:
+                        at -= p[j]
+                        j += 1
+                    new[t] = j
+                    in_document[j] += one
+                    if started or turn > 0:
+                        last_old, last_new = z, j
+                    else:
+                        weight[j] = (in_document[j] + alpha[j]) * inverse[j]
+                        last_old, last_new = 0, 0
+                    if averaged:
+                        scale = np.float32(1 << 20) / total
+                        for i in range(k):
+                            sums[w, i] += np.int32(p[i] * scale)
+                    t += 1
+        n = tokens[d + 1] - start
+        if n > 0:
+            log_probability += np.log(product) - n * np.log(n - 1 + alpha_sum)
+            log_likelihood += np.int64(np.rint(log_probability * (1 << 20)))
+            _bin(histogram, n_topics, n)
+            for j in range(n_topics):
+                if in_document[j] > 0:
+                    _bin(histogram, j, int(in_document[j]))
+    return log_likelihood
+
+
+@njit(inline="always")
+def _bin(histogram, row, n):  # pragma: no cover - compiled
+    b = n if n < 64 else min(64 + int(8 * np.log2(n / 64.0)), histogram.shape[2] - 1)
+    histogram[0, row, b] += 1
+    histogram[1, row, b] += n
+
+
+@njit(nogil=True, cache=True)
+def _apply(documents, indptr, indices, data, tokens, old, new, counts, by_word):  # pragma: no cover - compiled
+    """Count the topics that words have changed to."""
+    for d in documents:
+        t = tokens[d]
+        for e in range(indptr[d], indptr[d + 1]):
+            w = indices[e]
+            for _ in range(data[e]):
+                a, b = old[t], new[t]
+                if a != b:
+                    counts[w, a] -= 1
+                    counts[w, b] += 1
+                    by_word[w, a] -= np.float32(1)
+                    by_word[w, b] += np.float32(1)
+                    old[t] = b
+                t += 1
+
+
+@njit(nogil=True, cache=True)
+def _count(indptr, indices, data, tokens, new, counts):  # pragma: no cover - compiled
+    for d in range(len(indptr) - 1):
+        t = tokens[d]
+        for e in range(indptr[d], indptr[d + 1]):
+            for _ in range(data[e]):
+                counts[indices[e], new[t]] += 1
+                t += 1
+
+
+@njit(nogil=True, cache=True)
+def _sample_proportions(
+    indptr, indices, data, first, last, keys, by_word, alpha, n_before, n_averaged, proportions
+):  # pragma: no cover - compiled
+    """Average the counts of topics in documents over rounds of Gibbs sampling with given topics."""
+    k = len(alpha)
+    weights, below = np.empty(k), np.empty(k)
+    for d in range(first, last):
+        n = 0
+        for e in range(indptr[d], indptr[d + 1]):
+            n += data[e]
+        topic_of, state = np.empty(n, np.int64), keys[d]
+        weights[:] = alpha
+        proportions[d] = 0.0
+        for turn in range(n_before + n_averaged):
+            t = 0
+            for e in range(indptr[d], indptr[d + 1]):
+                w = indices[e]
+                for _ in range(data[e]):
+                    if turn > 0:
+                        weights[topic_of[t]] -= 1.0
+                    total = 0.0
+                    for j in range(k):
+                        total += weights[j] * by_word[w, j]
+                        below[j] = total
+                    if turn >= n_before:
+                        before = 0.0
+                        for j in range(k):
+                            proportions[d, j] += (below[j] - before) / total
+                            before = below[j]
+                    state += np.uint64(0x9E3779B97F4A7C15)
+                    bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                    at = (bits >> np.uint64(11)) * (1.0 / (1 << 53)) * total
+                    j = 0
+                    while j < k - 1 and below[j] <= at:
+                        j += 1
+                    topic_of[t] = j
+                    weights[j] += 1.0
+                    t += 1
+        total = 0.0
+        for j in range(k):
+            proportions[d, j] = proportions[d, j] / n_averaged + alpha[j]
+            total += proportions[d, j]
+        for j in range(k):
+            proportions[d, j] /= total

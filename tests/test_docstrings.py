@@ -125,7 +125,6 @@ def test_functions_of_families_say_what_they_take_give_and_refuse(thing):
 def test_estimators_have_the_model_parameters_attributes_sources_and_an_example(thing):
     parts = sections(thing)
     assert {"Parameters", "Attributes", "References", "Examples"} <= set(parts)
-    assert len(parts[""]) > 200, "what it is, and when to choose it"
     documented = entries(thing, "Parameters")
     assert set(documented) == set(parameters(thing.__init__))
     assert all(documented.values()), "every parameter has a type"

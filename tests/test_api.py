@@ -543,16 +543,6 @@ def test_blocks_with_nan_are_refused_at_prediction(case):
             getattr(model, use)(good.map(spoil, good.shapes))
 
 
-@every
-def test_sizes_of_samples(case):
-    if not hasattr(case.estimator, "sample"):
-        pytest.skip("nothing is drawn from this model")
-    model = case.shared(n_splits=0)
-    for size in (0, -1, 2.5, "3", True, None):
-        with pytest.raises(LatentiaError, match="whole number of at least 1"):
-            model.sample(size)
-
-
 # --- saving ---------------------------------------------------------------------------------------------------------
 
 

@@ -91,20 +91,22 @@ def tests_of_room(room):
 
 def chosen(paths):
     """Arguments of pytest for changes in these files."""
-    tests = {path.as_posix() for path in paths if path.match("tests/**/test_*.py")}
-    names = SHARED if any(path.match("tests/**/*.py") for path in paths if path.as_posix() not in tests) else set()
-    whole = CONTRACT & tests
+    in_tests = {path.as_posix() for path in paths if path.parts[0] == "tests" and path.suffix == ".py"}
+    tests = {path for path in in_tests if Path(path).match("test_*.py")}
+    helpers = {Path(path).parent.as_posix() for path in in_tests - tests}  # their folders
+    changed_contract, names = CONTRACT & tests, SHARED if "tests" in helpers else set()
+    tests |= helpers - {"tests"}
     for path in (ROOT / path for path in paths if path.parts[:2] == ("src", "latentia")):
-        module = name_of(path) if path.suffix == ".py" else ""
-        if "." in module:
+        if path.suffix != ".py":  # a template, or a table of data
+            tests |= tests_of_room(path.relative_to(SOURCE).parts[0])
+        elif path.parent != SOURCE or path.name != "__init__.py":
+            module = name_of(path)
             names = names | needing(module)
-            examples = {path, *(MODULES[place_of(name)] for name in needing(module))}
-            tests |= tests_of(module) | {relative(one) for one in examples}
-        elif not module:
-            tests.add(f"tests/{path.relative_to(SOURCE).parts[0]}")
-    tests = (tests - CONTRACT) | ALWAYS | whole | (CONTRACT if names else set())
-    part = [Path(one).stem for one in sorted(CONTRACT - whole)] if names else []
-    return [*sorted(tests), *(["-k", f"not ({' or '.join(part)}) or {' or '.join(sorted(names))}"] if part else [])]
+            sources = {path, *(MODULES[place_of(name)] for name in needing(module))}
+            tests |= tests_of(module) | {relative(one) for one in sources if ">>> " in one.read_text("utf-8")}
+    part = CONTRACT - changed_contract if names else set()
+    selection = f"not ({' or '.join(Path(one).stem for one in sorted(part))}) or {' or '.join(sorted(names))}"
+    return [*sorted((tests - CONTRACT) | ALWAYS | changed_contract | part), *(["-k", selection] if part else [])]
 
 
 if __name__ == "__main__":

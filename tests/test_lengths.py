@@ -12,6 +12,14 @@ STAGES = {"fit", "_moments", "_recover", "_refine", "_checks"}
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+def statements(node):
+    """All statements within a node; expressions hold none."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.stmt | ast.excepthandler | ast.match_case):
+            yield inner
+            yield from statements(inner)
+
+
 @cache
 def definitions():
     """Functions and classes of all modules, with where they are and the lines of it."""
@@ -19,7 +27,7 @@ def definitions():
     for name, path in MODULES.items():
         text = path.read_text("utf-8")
         lines = text.splitlines()
-        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, FUNCTIONS | ast.ClassDef)]
+        nodes = [node for node in statements(ast.parse(text)) if isinstance(node, FUNCTIONS | ast.ClassDef)]
         found += [(f"{name}:{node.name}", node, lines) for node in nodes]
     return found
 

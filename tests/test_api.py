@@ -293,8 +293,8 @@ def same_numbers(first, second):
 
 @every
 def test_a_second_fit_forgets_the_first(case):
-    twice = case.new(n_splits=1).fit(**case.other()).fit(**case.data())
-    once = case.shared(n_splits=1)
+    twice = case.new().fit(**case.other()).fit(**case.data())
+    once = case.shared()
     assert vars(twice).keys() == vars(once).keys()
     same_numbers(once, twice)
 
@@ -409,10 +409,10 @@ def mapped(data):
 
 @every
 def test_an_array_its_blocks_and_blocks_computed_from_them_give_the_same(case):
-    model, blocks = case.shared(n_splits=1), case.blocks(case.data())
+    model, blocks = case.shared(), case.blocks(case.data())
     said = answers(case, model)
     for form in (blocks, mapped(blocks)):
-        other = case.new(n_splits=1).fit(**form)
+        other = case.new().fit(**form)
         same_numbers(model, other)
         same(said, answers(case, other, form))
         same(said, answers(case, model, form))
@@ -428,8 +428,8 @@ def test_files_give_the_same_as_arrays(case, tmp_path):
     assert len(blocks) == 1
     write_cache(tmp_path / "data", iter([tables]))
     name = next(iter(case.blocks(case.data())))
-    other = case.new(n_splits=1).fit(**{**case.blocks(case.data()), name: Blocks.from_files(tmp_path / "data")})
-    same_numbers(case.shared(n_splits=1), other)
+    other = case.new().fit(**{**case.blocks(case.data()), name: Blocks.from_files(tmp_path / "data")})
+    same_numbers(case.shared(), other)
 
 
 @every

@@ -118,7 +118,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     except _OtherFormatError as error:
         raise LatentiaError(f"{source}: {error}") from error
     except DAMAGE as error:
-        text = str(error).rstrip(".") or type(error).__name__
+        text = str(error).removeprefix(f"{source}: ").rstrip(".") or type(error).__name__
         raise LatentiaError(f"{source}: not a model saved by latentia, or damaged ({text[:300]}).") from error
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, SupportsIndex, overload
 
+from .._compressed import uncompressed_name
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes.formats import (
     CACHE_SUFFIX,
@@ -173,7 +174,7 @@ def _cut(texts: Texts, split: str | int) -> Texts:
         )
     found, names, rows = [], [], []
     for i, (name, text) in enumerate(zip(texts.names, texts.texts, strict=True)):
-        name = name[:-3] if name.lower().endswith(".gz") else name
+        name = uncompressed_name(name)
         for label, piece in pieces[i] or ([("", text)] if text.strip() else []):
             found.append(piece)
             names.append(f"{name}, {label}" if label else name)

@@ -1,9 +1,13 @@
 """``latentia update`` and ``latentia merge``."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import latentia
+from latentia.cli._results import Results
 from latentia.datasets import planted
 
 HEADER = "one,two,three"
@@ -56,3 +60,67 @@ def test_what_cannot_be_updated_or_merged(call, refused, folder, tmp_path):
         call("mixture", folder / f"clouds{i}.csv", "-k", 3, "--keep-moments", "--no-cache", "--out", out)
     assert "scaled by itself" in refused("merge", scaled, other)
     assert "no column" not in refused("merge", scaled, plain)
+
+
+class StoppedError(BaseException):
+    """A process is killed, as far as files tell."""
+
+
+def stopped_after(number, folder):
+    """`os.replace` that ends the process before move ``number`` into a folder."""
+    moves, plain = [], os.replace
+
+    def move(source, target):
+        if Path(target).parent == folder:
+            moves.append(target)
+            if len(moves) == number:
+                raise StoppedError
+        plain(source, target)
+
+    return move
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_a_step_that_is_stopped_anywhere_is_made_once(tmp_path, monkeypatch, number):
+    out = tmp_path / "o"
+
+    def write(n_rows):
+        def files(folder):
+            for name in ("evidence.csv", "means.csv", "report.html", "model.npz"):
+                (folder / name).write_text(str(n_rows))
+
+        return files
+
+    def add(step):
+        results = Results(out, tmp_path / "x.csv", (), force=True, step=step)
+        results.check()
+        n_rows = int((out / "model.npz").read_text())
+        results.write(write(n_rows if results.is_done() else n_rows + 1))
+
+    Results(out, tmp_path / "x.csv", ()).write(write(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", stopped_after(number, out))
+        with pytest.raises(StoppedError):
+            add("first")
+    add("first")
+    assert {path.name: path.read_text() for path in out.iterdir() if path.name[0] != "."} == dict.fromkeys(
+        ["evidence.csv", "means.csv", "report.html", "model.npz"], "2"
+    )
+    add("first")  # The same rows may come again.
+    add("second")
+    assert (out / "model.npz").read_text() == "4"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_update_that_is_stopped_adds_its_rows_once(call, folder, tmp_path, monkeypatch):
+    out, rows = tmp_path / "o", folder / "clouds1.csv"
+    call("mixture", folder / "clouds0.csv", "-k", 3, "--keep-moments", "--no-cache", "--out", out)
+    n_files = len(list(out.iterdir())) - 1
+    for number in (2, n_files + 2):  # After the list of files; after the model.
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "replace", stopped_after(number, out))
+            with pytest.raises(StoppedError):
+                call("update", out, rows, "--no-cache")
+        printed = call("update", out, rows, "--no-cache")
+        assert ("nothing was changed again" in printed) == (number > 2)
+    assert latentia.load(out / "model.npz").moments_.n_rows == 1200

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import summaries
+from .._terminal import say
 from .._validation import column_names
 from ..datasets import Corpus, readers
 from ..exceptions import LatentiaError
@@ -21,7 +22,7 @@ from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._effects import effects_of
 from ._prevalence import no_columns, prevalence_in
 from ._run import Run
-from ._shared import Comparison, Reading, Sizes, existing, hold_out, learn, parse_sizes, say
+from ._shared import Comparison, Reading, Sizes, existing, hold_out, learn, parse_sizes
 from ._texts import kept_options, read_known, say_words, split_of, word_options
 
 _TABLE_ROWS = 200_000

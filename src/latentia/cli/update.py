@@ -9,7 +9,8 @@ from typing import Any
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
-from ._shared import MODEL_FILE, Reading, Results, learn, named
+from ._results import MODEL_FILE, Results, step_of
+from ._shared import Reading, learn, named
 
 
 def update(
@@ -41,13 +42,17 @@ def update(
     read = _of_family(fitted, "added")
     if read is None:
         raise LatentiaError(f"{model}: rows are added to a {type(fitted).__name__} in Python, by partial_fit.")
-    results = Results(out or model, source, (), force or out is None, progress=not quiet)
+    step = step_of("forget" if forget else "add", source) if out is None else ""
+    results = Results(out or model, source, (), force or out is None, progress=not quiet, step=step)
     results.check()
     with named(source.name):
         rows = read(fitted, source, Reading.of(quiet, cache, no_cache, encoding=encoding))
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
 
     def changed(_: Any) -> Any:
+        if results.is_done():
+            said.append("An earlier run did this and was stopped before it could say so: nothing was changed again.")
+            return fitted
         if not forget:
             return fitted.partial_fit(*rows)
         receipt = fitted.forget(*rows)

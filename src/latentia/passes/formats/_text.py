@@ -308,9 +308,12 @@ def _byte_bar(path: Path, progress: bool) -> Iterator[Callable[[Any], None]]:
     if not progress:
         yield lambda _: None
         return
-    from rich.console import Console
+    from rich.markup import escape
 
-    console = Console(stderr=True)
+    from ..._control_characters import escape_controls
+    from ..._terminal import Terminal
+
+    console = Terminal(stderr=True)
     if not (console.is_interactive or console.is_jupyter):  # a log, which has no use for a bar
         yield lambda _: None
         return
@@ -318,7 +321,7 @@ def _byte_bar(path: Path, progress: bool) -> Iterator[Callable[[Any], None]]:
 
     columns = (TextColumn("converting {task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(path.name, total=path.stat().st_size)
+        task = bar.add_task(escape(escape_controls(path.name)), total=path.stat().st_size)
         yield lambda file: bar.update(task, completed=bytes_read(file))
 
 

@@ -76,9 +76,19 @@ def kept_model(path: Path) -> Any:
     fitted = persistence.load(path / MODEL_FILE)
     if "moments_" not in vars(fitted):
         raise LatentiaError(
-            f"{path}: the model was learned without its moments, so that nothing can be added. Learn it with --keep-moments."
+            f"{path}: the model was learned without its moments, so that nothing can be added. {_advice(fitted)}"
         )
     return fitted
+
+
+def _advice(model: Any) -> str:
+    """Return how a model of this family is learned so that rows can be added."""
+    name = type(model).__name__
+    if "keep_moments" not in model.get_params(deep=False):
+        return f"Learn it again from all rows: a {name} keeps none."
+    if _of_family(model, "added") is not None:
+        return "Learn it with --keep-moments."
+    return f"Learn it in Python, by {name}(keep_moments=True).fit, and add rows by partial_fit."
 
 
 def learn_again(results: Results, source: str, fit: Any, said: list[str]) -> dict[str, Any]:

@@ -92,6 +92,11 @@ def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
     (tmp_path / "docword.x.txt").write_bytes(b"2\n2\n2\n1 1 1\n" + b" " * (1 << 14))
     with pytest.raises(LatentiaError, match=r"docword.x.txt, line 5: longer than 4096 bytes"):
         readers.read_corpus(tmp_path / "docword.x.txt")
+    for name, start in (("x.txt", "red house\n"), ("x.csv", "text\n")):
+        (tmp_path / name).write_text(start + "a" * (1 << 14) + "\nred\n")
+        monkeypatch.setattr(_text, "_SCANNED", 1 << 10)
+        with pytest.raises(LatentiaError, match=rf"{name}, line 2: longer than 4096 characters"):
+            readers.read_texts(tmp_path / name)
 
 
 @pytest.mark.parametrize(

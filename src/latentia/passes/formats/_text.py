@@ -23,7 +23,7 @@ from ...exceptions import FileNotice, LatentiaError, warn
 
 _CHUNK = 1 << 25
 _LOOKED_AT = 1 << 12  # bytes among which a text has no NUL
-_LONGEST_LINE = 1 << 28
+_LONGEST_LINE = 1 << 26
 _PATIENCE = 10.0  # seconds without anyone who writes to a pipe
 _SCANNED = 1 << 20
 _MARKS = {  # a byte order mark, the longer ones first
@@ -150,7 +150,7 @@ def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
     """What is wrong with a text in this encoding, if anything."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
     file.seek(0)
-    line = 1
+    line, length = 1, 0
     while True:
         piece = file.read(_SCANNED)
         try:
@@ -171,6 +171,9 @@ def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
                 f"{path}, line {line}: a NUL byte, which no text has: the file is damaged or not a text."
             )
         line += text.count("\n")
+        length = len(text) - text.rfind("\n") - 1 if "\n" in text else length + len(text)
+        if length > _LONGEST_LINE:
+            return LatentiaError(f"{path}, line {line}: longer than {_LONGEST_LINE} characters. Cut it into lines.")
         if not piece:
             return None
 

@@ -40,7 +40,7 @@ FAMILIES = {room_of(name) for name in MODULES if "latentia._base" in imported(na
 # --- who imports whom -----------------------------------------------------------------------------------------------
 
 FLOORS = (
-    {"exceptions", "_presentation", "families"},
+    {"_control_characters"}, {"exceptions", "_presentation", "families"}, {"_compressed"}, {"_terminal"},
     {"_archive", "_compiled", "_entries", "_fields", "_frames", "_parameters", "_progress", "_scratch", "_threads"},
     {"words"}, {"passes"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..passes import checkpointing, on_cluster
-from ._shared import Reading, Results
+from ._results import Results
+from ._shared import Reading
 
 
 @dataclass(frozen=True)

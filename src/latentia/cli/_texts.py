@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._terminal import say
 from ..datasets import Corpus, readers
 from ..datasets.separated import has_columns
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes import Blocks
 from ..passes.formats import reusable
 from ..words import stop_words as words_of
-from ._shared import Reading, existing, say
+from ._shared import Reading, existing
 
 
 def split_of(option: str | None) -> str | int | None:

@@ -18,6 +18,7 @@ from ._excel import is_excel, sheet_rows
 
 _SUFFIXES = {".csv": ",", ".tsv": "\t"}
 _SEPARATORS = (",", ";", "\t", "|")
+_LONGEST_CELL = 1 << 26
 _SAMPLE, _SAMPLE_ROWS = 1 << 16, 200
 _ANNOUNCED = re.compile(r"sep=(.)[\r\n]", re.IGNORECASE)  # as Excel writes it
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
@@ -121,7 +122,7 @@ def _unpadded(lines: Iterable[str], separator: str) -> Iterable[str]:
 
 def csv_rows(path: Path, lines: Iterable[str], separator: str, *, even: bool = True) -> _NumberedRows:
     """The rows that are not empty, each with the line where it begins; if ``even``, all must be as long as the first."""
-    csv.field_size_limit(1 << 30)
+    csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(_unpadded(lines, separator), strict=even, **_style(separator))  # type: ignore[arg-type]
     first, width = 1, 0
     try:

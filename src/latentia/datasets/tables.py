@@ -24,6 +24,7 @@ from .separated import open_rows
 __all__ = ["CellError", "Table", "Wanted", "check_columns", "is_table", "numeric_columns", "read_table"]
 
 _LOOKED_AT = 1000  # rows that say what a column holds
+_MOST_COLUMNS = 1 << 20
 _CHUNK = 10_000
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -202,11 +203,11 @@ def check_columns(path: Path, kinds: Mapping[str, str], parameter: str | None, n
     ------
     LatentiaError
     """
-    for name in names:
+    for name, times in Counter(names).items():
         if name not in kinds:
             who = "the model needs" if parameter is None else f"{parameter} names"
             raise LatentiaError(f"{path}: no column {name!r}, which {who}. There are {listed(kinds)}.")
-        if list(names).count(name) > 1:
+        if times > 1:
             raise LatentiaError(f"{parameter} names {name!r} twice.")
 
 
@@ -248,11 +249,12 @@ def numeric_columns(
     """
     check_columns(path, kinds, parameter, columns or ())
     check_columns(path, kinds, ignored, ignore)
-    both = [name for name in columns or () if name in ignore]
+    ignored_names = set(ignore)
+    both = [name for name in columns or () if name in ignored_names]
     if both:
         raise LatentiaError(f"{parameter} and {ignored} both name {both[0]!r}: name it in one.")
     chosen = list(columns) if columns else [name for name, kind in kinds.items() if kind != "text"]
-    chosen = [name for name in chosen if name not in ignore]
+    chosen = [name for name in chosen if name not in ignored_names]
     if len(chosen) < least:
         found = (
             f"{len(chosen)} column{'' if len(chosen) == 1 else 's'} of numbers" if chosen else "no column of numbers"
@@ -269,6 +271,12 @@ def naming(kinds: Mapping[str, str]) -> str | None:
 def dense(table: Table) -> np.ndarray:
     """Its values as an array."""
     return table.values.toarray() if sparse.issparse(table.values) else table.values
+
+
+def places_of(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Return the places of some of the names, which differ."""
+    places = {name: place for place, name in enumerate(names)}
+    return [places[name] for name in wanted]
 
 
 def listed(names: Any, most: int = 30) -> str:
@@ -288,7 +296,7 @@ def _read_rows(path: Path, choose: Choose, missing: str, encoding: str | None) -
         if not first:
             raise LatentiaError(f"{path}: there are no rows below the header.")
         wanted = choose({name: _kind(row[i] for _, row in first) for i, name in enumerate(names)})
-        numbers, texts = [names.index(n) for n in wanted.numbers], [names.index(n) for n in wanted.texts]
+        numbers, texts = places_of(names, wanted.numbers), places_of(names, wanted.texts)
         cells = _Cells(path, names, source.unit, source.separator, missing != "error")
         pieces, lines, strings = [], [], {name: [] for name in wanted.texts}  # type: ignore[var-annotated]
         called, place = [], None if wanted.names is None else names.index(wanted.names)  # type: ignore[var-annotated]
@@ -310,8 +318,12 @@ def _header(path: Path, header: list[str]) -> list[str]:
     """Names of the columns, each its own."""
     if not any(name.strip() for name in header):
         raise LatentiaError(f"{path}: the file is empty.")
+    if len(header) > _MOST_COLUMNS:
+        raise LatentiaError(
+            f"{path}, line 1: {len(header)} columns; at most {_MOST_COLUMNS} are read. Is it turned over?"
+        )
     names = [name.strip() or f"column {i}" for i, name in enumerate(header, 1)]
-    double = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    double = sorted(name for name, times in Counter(names).items() if times > 1)
     if all(_number(name) is not None for name in names) and (double or any("." in name for name in names)):
         raise LatentiaError(
             f"{path}, line 1: numbers, where the names of the columns are needed. Put a line of names above."
@@ -443,7 +455,8 @@ def _is_missing(cell: str) -> bool:
 
 
 def _others(names: Sequence[str], wanted: Wanted) -> list[str]:
-    return [name for name in names if name not in wanted.numbers and name not in wanted.texts]
+    used = {*wanted.numbers, *wanted.texts}
+    return [name for name in names if name not in used]
 
 
 # --- missing values ---------------------------------------------------------------------------------------------
@@ -561,7 +574,7 @@ def _read_matrix(path: Path, choose: Choose, cache: str | os.PathLike[str] | boo
         raise LatentiaError(f"{path}: a matrix holds numbers only; column {wanted.texts[0]!r} cannot be read as text.")
     values = _narrowed(blocks.table())
     if list(wanted.numbers) != names:
-        values = values[:, [names.index(name) for name in wanted.numbers]]
+        values = values[:, places_of(names, wanted.numbers)]
     return Table(values, list(wanted.numbers), {}, range(1, blocks.n_rows + 1), _others(names, wanted), path.name)
 
 

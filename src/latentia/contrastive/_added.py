@@ -11,8 +11,8 @@ from .._additive import Additive, Receipt
 from ..exceptions import LatentiaError
 from ..moments import FramedSums
 from ..passes import Blocks
-from ._linear_map import Choice, Signal, choose, given, orders_of
-from .views import JointMoments, check_shape, dense_rows, two_views, view_table
+from ._linear_map import Choice, Signal, choose, given
+from .views import JointMoments, dense_rows, two_views, view_table
 
 _LOST = 1e-10  # of the largest singular value of a given map
 
@@ -39,9 +39,7 @@ class AddedViews(Additive):
     def _read(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, reset: bool = True
     ) -> Blocks:
-        blocks = two_views(self, U, V, self._checked_target(y), reset=reset, target=self._target)
-        check_shape(blocks, orders_of(self.method, self.order) if reset and self.linear_map is None else [])
-        return blocks
+        return two_views(self, U, V, self._checked_target(y), reset=reset, target=self._target)
 
     def partial_fit(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.base import TransformerMixin
 
 from .. import _fields as of
 from .._base import halves_of_rows
@@ -20,8 +21,8 @@ from ..exceptions import LatentiaError
 from ..passes import Blocks, RowGroups, deal
 from ._added import AddedViews, Joint
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
-from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map
-from .views import DEALT, JointMoments, two_views, view_table
+from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of
+from .views import DEALT, JointMoments, check_shape, two_views, view_table
 
 _FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
 _SURELY = 10.0  # of those, which Gaussian views with a long memory seldom have either
@@ -107,7 +108,10 @@ class ContrastiveEstimator(AddedViews):
 
     def _fit(self, U: Any, V: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
-        return self._fit_stages(weighted(self._read(U, V, y), sample_weight))
+        rows = weighted(self._read(U, V, y), sample_weight)
+        orders = orders_of(self.method, self.order) if self.linear_map is None else []
+        check_shape(rows.n_rows, [width for _, width in rows.shapes], orders)
+        return self._fit_stages(rows)
 
     def _dealt(self, rows: Blocks) -> RowGroups:
         return deal(rows, DEALT)
@@ -231,6 +235,23 @@ class ContrastiveEstimator(AddedViews):
     def _check_fitted(self) -> None:
         if self._own_given_views.shape[1] != self.n_features_in_ + self.n_features_v_:
             raise LatentiaError("_own_given_views has not the columns of both views")
+
+
+class ViewsTransformer(TransformerMixin):
+    """Base of the contrasts that transform rows of both views."""
+
+    def fit_transform(self, U: Any, V: Any = None, *, sample_weight: Any = None) -> Any:
+        """Fit, and return what ``transform(U, V)`` makes of the same rows.
+
+        Parameters
+        ----------
+        U, V, sample_weight : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+        """
+        return self.fit(U, V, sample_weight=sample_weight).transform(U, V)  # type: ignore[attr-defined]
 
 
 def _with_vetoes(lines: list[Check]) -> list[Check]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .. import _fields as of
 from .._base import fitted, fitting
@@ -25,7 +25,7 @@ from .._stages import Fitted
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
 from ..moments import cross_cumulant
-from ._estimator import ContrastiveEstimator, Own
+from ._estimator import ContrastiveEstimator, Own, ViewsTransformer
 from ._extract import own_cumulant, parts_of_cumulant
 from .views import two_views
 
@@ -40,7 +40,7 @@ class _Parts(NamedTuple):
     other: np.ndarray
 
 
-class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ContrastiveEstimator):
+class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, ContrastiveEstimator):
     """Split two views into a shared part and a part of each: the linear map between them, covariances and cumulants.
 
     Of rows u = s1 + s2 and v = A s2 + s3 with independent s1, s2 and s3 of any distribution, the fit learns A without a model

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .. import _fields as of
 from .._base import fitted, fitting
@@ -19,7 +19,7 @@ from .._parameters import Integer, OrNone
 from .._stages import Fitted
 from ..evidence import Reading
 from ..exceptions import LatentiaError
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, ViewsTransformer
 from .views import view_table
 
 
@@ -31,7 +31,7 @@ class _Axes(NamedTuple):
     total: float
 
 
-class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ContrastiveEstimator):
+class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, ContrastiveEstimator):
     """Directions of large variance in U that are not due to what U shares with V.
 
     Choose it in place of scikit-learn's `PCA` where a second table of the same rows sees a disturbance that is in U as well.

@@ -1,6 +1,6 @@
 """Statistics of the data that the decompositions start from."""
 
-from .additive import WIDEST, CountSums, FramedSums, Sums, check_width
+from .additive import WIDEST, CountSums, Sums, check_width
 from .cooccurrence import Cooccurrence, WordCounts
 from .cumulants import (
     FourthGram,
@@ -12,6 +12,7 @@ from .cumulants import (
 )
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
 from .fourth import FourthMoments, FourthSums, KStatistics
+from .framed import FramedSums
 from .graphs import Graph, as_graph
 from .left import (
     Left,

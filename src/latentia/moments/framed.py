@@ -130,7 +130,7 @@ class FramedSums:
         if sign > 0 and self.n_rows < _SETTLED <= other.n_rows:
             first = self.about(other.center, other.scale)
         second = other.about(first.center, first.scale)
-        sums, rest = twofold.add((first.sums, first.rest), (sign * second.sums, sign * second.rest))
+        sums, rest = twofold.add_tables((first.sums, first.rest), (second.sums, second.rest), sign)
         total = replace(first, sums=sums, rest=rest)
         if sign > 0 and max(self.n_rows, other.n_rows) < _SETTLED:
             return total.about(*_grid_of(total.columns.mean, total.columns.variance))

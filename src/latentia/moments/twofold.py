@@ -65,6 +65,21 @@ def sum_of_rows(high: np.ndarray, low: np.ndarray) -> Twofold:
     return total
 
 
+def add_tables(first: Twofold, second: Twofold, sign: int = 1) -> Twofold:
+    """Add tables of one shape, or take the second one away."""
+    high, low, other, other_low = (np.ascontiguousarray(part).ravel() for part in (*first, *second))
+    total, rest = _added(high, low, other, other_low, float(sign))
+    return total.reshape(first[0].shape), rest.reshape(first[0].shape)
+
+
+@njit(nogil=True, cache=True)
+def _added(high, low, other, other_low, sign):  # pragma: no cover - compiled
+    total, rest = np.empty_like(high), np.empty_like(high)
+    for i in range(len(high)):
+        total[i], rest[i] = add((high[i], low[i]), (sign * other[i], sign * other_low[i]))
+    return total, rest
+
+
 @njit(nogil=True, cache=True)
 def add_outer(high, low, left, left_low, right, right_low):  # pragma: no cover - compiled
     """Add the outer product of two vectors to a matrix (m, n) in place."""

@@ -24,7 +24,7 @@ from .._parameters import Choice, check_parameter
 from .._stages import Fitted
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
-from ..moments import cross_cumulant
+from ..moments import ColumnSpan, cross_cumulant
 from ._estimator import ContrastiveEstimator, Own, ViewsTransformer
 from ._extract import own_cumulant, parts_of_cumulant
 from .views import two_views
@@ -311,6 +311,18 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
             If a view has another number of columns than in the fit, or NaN.
         """
         return self._own_rows(U, V)
+
+    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
+        super()._widen_views(of_u, of_v)
+        self._regression = of_u.directions(of_v.coefficients(self._regression), axis=0)
+        self._covariances = [
+            span.covariances(one) for span, one in zip((of_u, of_u, of_v), self._covariances, strict=True)
+        ]
+        for order, cumulant in self._cumulants.items():
+            for axis in range(order):
+                cumulant = self._span.directions(cumulant, axis)
+            self._cumulants[order] = cumulant
+        self._n_features_out = len(of_u.weights)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -20,6 +20,7 @@ from .._parameters import Anything, Choice, Seed
 from .._stages import Fitted
 from ..evidence import Check, Evidence, at_most
 from ..exceptions import LatentiaError
+from ..moments import ColumnSpan
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
 
 _LISTED = 12  # spins whose states are all listed; of more, rows are drawn
@@ -162,6 +163,14 @@ class ContrastiveIsing(ContrastiveEstimator):
             entries are NaN or infinite.
         """
         return self._fit(U, V, sample_weight=sample_weight)
+
+    @property
+    def _takes_columns_out(self) -> bool:
+        return self.edges is None
+
+    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
+        super()._widen_views(of_u, of_v)
+        self.edges_, self.correlations_ = of_u.kept[self.edges_], of_u.covariances(self.correlations_)
 
     def _learn(self, own: Own) -> np.ndarray:
         correlations, edges = _correlations(own.covariance), self._checked_edges(own.moments.widths[0])

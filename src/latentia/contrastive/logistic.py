@@ -108,6 +108,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
 
     _constraints: ClassVar = {**CONSTRAINTS, "degree": Integer(1, 3), "approximation": Choice("adaptive", "paper")}
     _compared = ("coef_", "_scale")
+    _factors = ("coef_",)
     _nouns = ("coefficient", "coefficients", "rows")
     _target: ClassVar[bool] = True
     _symbol: ClassVar[str] = "mean error of a coefficient"

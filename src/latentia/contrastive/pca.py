@@ -19,6 +19,7 @@ from .._parameters import Integer, OrNone
 from .._stages import Fitted
 from ..evidence import Reading
 from ..exceptions import LatentiaError
+from ..moments import ColumnSpan
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, ViewsTransformer
 from .views import view_table
 
@@ -92,6 +93,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
 
     _constraints: ClassVar = {**CONSTRAINTS, "n_components": OrNone(Integer(1))}
     _compared = ("components_",)
+    _factors = ("components_",)
     _nouns = ("direction", "directions", "variance")
     _farthest: ClassVar[float] = 1.0
     _symbol: ClassVar[str] = "mean sine of angle"
@@ -184,6 +186,10 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
 
     def _shares(self) -> np.ndarray:
         return np.clip(self.explained_variance_ratio_, 0.0, 1.0)
+
+    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
+        super()._widen_views(of_u, of_v)
+        self.naive_variance_ = np.append(self.naive_variance_, np.zeros(len(of_u.left_out)))
 
     # --- use ----------------------------------------------------------------------------------------------------
 

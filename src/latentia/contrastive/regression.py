@@ -94,6 +94,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
 
     _constraints: ClassVar = {**CONSTRAINTS, "penalty": OrNone(Choice("l1", "l2")), "alpha": Number(0, closed="low")}
     _compared = ("coef_", "_scale")
+    _factors = ("coef_", "covariates_coef_", "naive_coef_")
     _nouns = ("coefficient", "coefficients", "rows")
     _target: ClassVar[bool] = True
     _symbol: ClassVar[str] = "mean error of a coefficient"

@@ -42,6 +42,7 @@ from ..likelihood import Refine
 from ..linalg import Whitening, whiten
 from ..moments import (
     ColumnMoments,
+    ColumnSpan,
     FourthMoments,
     FourthSums,
     FramedSums,
@@ -248,7 +249,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             If a parameter is out of its range, if X has NaN or infinite entries, fewer rows or directions than sources,
             or with ``whiten=False`` columns that are not white or ``noise="gaussian"``.
         """
-        return self._fit_stages(weighted(self._read(X), sample_weight))
+        rows = weighted(self._read(X), sample_weight)
+        return self._fit_stages(rows) if self.keep_moments or self.whiten is False else self._fit_in_span(rows)
 
     def _read(self, X: Any, *, reset: bool = True) -> Blocks:
         return table_blocks(self, X, reset=reset, sparse=False)
@@ -350,6 +352,12 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         self.converged_ = found.noisy.converged if found.noisy else unmixing.turn is not None and unmixing.turn < STILL
         self._n_features_out = moments.size
         self.n_passes_ = moments.n_passes + len(self.refinement_)
+
+    def _widen(self, span: ColumnSpan) -> None:
+        self.components_, self.mixing_ = span.coefficients(self.components_), span.directions(self.mixing_, axis=0)
+        self.whitening_, self.mean_ = span.coefficients(self.whitening_), span.points(self.mean_)
+        if self.noise_covariance_ is not None:
+            self.noise_covariance_ = span.covariances(self.noise_covariance_)
 
     def _coordinates(
         self, rows: Blocks, columns: ColumnMoments, size: int, options: dict[str, Any]

@@ -24,6 +24,7 @@ from .left import (
 )
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
+from .span import ColumnSpan, span_of
 from .sparse_products import gathered
 from .thinning import DealtCounts, split_counts
 from .vectors import (
@@ -41,6 +42,7 @@ from .wide import WideSums
 __all__ = [
     "WIDEST",
     "ColumnMoments",
+    "ColumnSpan",
     "CommonFrame",
     "Cooccurrence",
     "Coordinates",
@@ -85,6 +87,7 @@ __all__ = [
     "moments_to_cumulants",
     "principal_coordinates",
     "set_partitions",
+    "span_of",
     "split_counts",
     "symmetric_counts",
     "third_moment",

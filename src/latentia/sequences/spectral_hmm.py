@@ -520,7 +520,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """The steps of a fit."""
         whole, is_read = self._encoded(X, lengths, reset), isinstance(X, Blocks)
         seen = whole if is_read else observed(whole, self._kind.missing)
-        if reset and isinstance(self._kind, Vectors) and self.init is None:
+        if reset and not isinstance(self._kind, Symbols | Counts) and self.init is None:
             span = span_of(seen)
             if span is not None:
                 span.tell()

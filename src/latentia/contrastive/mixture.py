@@ -63,7 +63,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     keep_moments : bool, default=False
         Whether to keep all moments up to the fourth of the columns of both views, at most 64, so that rows can be added
-        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 147 MB at most. The answer is the same.
+        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 294 MB at most. The answer is the same.
     random_state : int, default=0
         Seed of the tensor's starts.
     n_jobs : int, optional

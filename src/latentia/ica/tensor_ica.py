@@ -105,7 +105,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
         Whether to keep fourth moments, so that rows can be added (`partial_fit`), taken away (`forget`), and models merged
-        (`latentia.merge`): 8 (D + 1)^2 (D + 2)^2 bytes of at most 64 columns, 147 MB. Of more columns they are kept in K + 12
+        (`latentia.merge`): 16 (D + 1)^2 (D + 2)^2 bytes of at most 64 columns, 294 MB. Of more columns they are kept in K + 12
         <= 64 directions that the first rows choose, see *new rows outside of the frame* in the evidence. The answer is then
         the theorem's.
     random_state : int, default=0

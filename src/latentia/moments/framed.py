@@ -37,6 +37,7 @@ _SETTLED = 64  # rows from which on a frame stays
 _NEAR = 64.0  # scales within which rows are summed by matrix products
 FARTHEST = 2.0**21  # scales beyond which a row is refused
 _MANY = 0.1  # of the rows that may be far before they are summed in a frame of their own
+_ROUNDING = 1e-6  # of a size; a spread below its square, of a center, is none
 _OFF = 4.0  # scales from the mean, or times the deviation, by which a frame may be off where numbers are read
 
 
@@ -234,7 +235,9 @@ class FramedSums:
         if not len(rows):
             return
         distances = np.abs(rows - self.center) / self.scale
-        distances[:, self.columns.variance == 0] = 0.0  # a column without digits to lose
+        # Columns without digits to lose, and rows no further out than some that are there, as are all that may be forgotten.
+        there = (1 + _ROUNDING) * np.sqrt(self._first_and_second[1][0])
+        distances[(distances <= there) | (self.columns.variance == 0)] = 0.0
         row, column = np.unravel_index(int(np.argmax(distances)), distances.shape)
         if distances[row, column] > farthest:
             raise LatentiaError(
@@ -307,7 +310,8 @@ def _frame_of(
     rows = dense_table(sample_rows(blocks)[0])
     center = np.median(rows, axis=0)
     spread = np.quantile(np.abs(rows - center), 0.9, axis=0) / 1.645
-    return *_grid_of(center, np.where(spread > 0, spread**2, columns.variance)), _NEAR
+    spread = np.where(spread > 0, spread, np.sqrt(columns.variance))
+    return *_grid_of(center, np.where(spread > _ROUNDING**2 * np.abs(center), spread, 0.0) ** 2), _NEAR
 
 
 def _grid_of(center: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -111,7 +111,7 @@ METHODS = {
     "chain": Method(lambda X: SpectralHMM(3, n_splits=1).fit(X), chain, ("means_", "variances_",)),
     "sources": Method(
         lambda X: TensorICA(n_splits=1).fit(X), lambda: planted.independent_sources(2000, 3, 3).X,
-        ("mixing_", "components_", "mean_",), lambda model, X: model.transform(X),
+        ("mixing_", "mean_"), lambda model, X: model.transform(X),
     ),
     "components": contrast(ContrastiveComponents, "pca", ("linear_map_", "inverse_map_",)),
     "components-V": contrast(ContrastiveComponents, "pca", ("linear_map_", "inverse_map_",), "V"),
@@ -130,7 +130,7 @@ def test_constant_and_copied_columns_change_no_answer(method, tmp_path):
     whole = method.fit(X)
     for more in (np.full(len(X), 3.7), X[:, 1]):
         wide = np.column_stack([X, more])
-        with pytest.warns(DroppedDataWarning, match=f"Column {X.shape[1]} .*say nothing of their own"):
+        with pytest.warns(DroppedDataWarning, match=f"say nothing of their own: column {X.shape[1]} "):
             model = method.fit(wide)
         assert model.evidence_.grade == whole.evidence_.grade
         for name in method.arrays:
@@ -153,7 +153,8 @@ def test_a_combination_of_columns_changes_no_verdict(name, decimals):
         X, wide = np.round(X, decimals), np.round(wide, decimals)
     whole, model = method.fit(X), method.fit(wide)
     assert model.evidence_.grade == whole.evidence_.grade
-    np.testing.assert_allclose(method.answers(model, wide), method.answers(whole, X), atol=2e-6)
+    rounding = 0.0 if decimals is None or name != "sources" else 2 * 10.0**-decimals  # sources are read off all columns
+    np.testing.assert_allclose(method.answers(model, wide), method.answers(whole, X), atol=2e-6 + rounding)
 
 
 @pytest.mark.parametrize("decimals", [None, 2, 3, 4, 6])
@@ -161,7 +162,7 @@ def test_the_rank_of_signals_about_their_average_is_said_and_their_rounding_is_n
     data = planted.independent_sources(3000, 3, 4)
     X = data.X - data.X.mean(axis=1, keepdims=True)
     X = X if decimals is None else np.round(X, decimals)
-    with pytest.warns(DroppedDataWarning, match="Column 3 .*a combination of others.* other 3"):
+    with pytest.warns(DroppedDataWarning, match="column 3 .a combination of others.*other 3 columns"):
         model = TensorICA(n_splits=1).fit(X)
     assert model.components_.shape == (3, 4)
     assert model.mixing_.shape == (4, 3)

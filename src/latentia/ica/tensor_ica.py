@@ -42,13 +42,13 @@ from ..likelihood import Refine
 from ..linalg import Whitening, whiten
 from ..moments import (
     ColumnMoments,
-    ColumnSpan,
     FourthMoments,
     FourthSums,
     FramedSums,
     WideSums,
     column_moments,
     principal_coordinates,
+    span_of,
 )
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
@@ -83,8 +83,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     Parameters
     ----------
     n_components : int, optional
-        Number of sources K; by default the number of features. With fewer, the data is first reduced to its K leading
-        principal directions.
+        Number of sources K; by default the number of features that are no constants, copies or combinations of others. With
+        fewer than features, the data is first reduced to its K leading principal directions.
     whiten : {"unit-variance", "arbitrary-variance", False}, default="unit-variance"
         As in scikit-learn. "unit-variance": sources have variance one. "arbitrary-variance": the rotation of white rows is
         orthonormal, and the whitening divides by the root of the sums of squares of rows, not of their mean, so that sources
@@ -202,6 +202,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     converged_: bool
     _n_features_out: Annotated[int, of.size("K")]
+    _rank: int | None = None  # within a fit, of columns that hang on each other
 
     def __init__(
         self,
@@ -250,7 +251,13 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             or with ``whiten=False`` columns that are not white or ``noise="gaussian"``.
         """
         rows = weighted(self._read(X), sample_weight)
-        return self._fit_stages(rows) if self.keep_moments or self.whiten is False else self._fit_in_span(rows)
+        span = None if self.keep_moments or self.whiten is False else span_of(rows)
+        self._rank = None if span is None else len(span.kept)
+        if span is not None and self.n_components is None:
+            span.tell(self._column_names)
+        self._fit_stages(rows)
+        del self._rank
+        return self
 
     def _read(self, X: Any, *, reset: bool = True) -> Blocks:
         return table_blocks(self, X, reset=reset, sparse=False)
@@ -353,12 +360,6 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         self._n_features_out = moments.size
         self.n_passes_ = moments.n_passes + len(self.refinement_)
 
-    def _widen(self, span: ColumnSpan) -> None:
-        self.components_, self.mixing_ = span.coefficients(self.components_), span.directions(self.mixing_, axis=0)
-        self.whitening_, self.mean_ = span.coefficients(self.whitening_), span.points(self.mean_)
-        if self.noise_covariance_ is not None:
-            self.noise_covariance_ = span.covariances(self.noise_covariance_)
-
     def _coordinates(
         self, rows: Blocks, columns: ColumnMoments, size: int, options: dict[str, Any]
     ) -> tuple[Coordinates, int]:
@@ -384,20 +385,18 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
 
     def _count(self, columns: ColumnMoments) -> int:
         """K, checked against the data."""
-        width, constant = len(columns.variance), np.flatnonzero(columns.variance == 0)
-        size = width if self.n_components is None else int(self.n_components)
-        most = min(width - len(constant), columns.n - 1)
+        width = len(columns.variance)
+        rank = int((columns.variance > 0).sum()) if self._rank is None else self._rank
+        size = rank if self.n_components is None and self._rank else self.n_components or width
+        most = min(rank, columns.n - 1)
         if self.whiten is False and size < width:
             raise LatentiaError(
                 f"with whiten=False all {width} features are sources: leave n_components out.",
                 parameter="n_components", value=size,
             )  # fmt: skip
         if size > most:
-            why = (
-                f"{len(constant)} of {width} features are constant (the first is column {constant[0]})"
-                if len(constant)
-                else f"the data has {columns.n} rows and {width} features"
-            )
+            why = f"{width - rank} of {width} features are constant, copies or combinations of others"
+            why = why if rank < width else f"the data has {columns.n} rows and {width} features"
             raise LatentiaError(
                 f"{why}: this data supports at most {most} components.", parameter="n_components", value=size
             )

@@ -343,6 +343,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
+    def _fit_rows(self, rows: Any, *more: Any) -> SphericalGaussianMixture:
+        _check_count(self, rows.n_rows)  # of columns that may be fewer than were given
+        return super()._fit_rows(rows)
+
     def _widen(self, span: ColumnSpan) -> None:
         self.means_ = span.points(self.means_)
         if "_covariances" in vars(self):

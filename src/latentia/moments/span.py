@@ -112,11 +112,11 @@ class ColumnSpan:
             named = [str(names[i]) if names is not None else str(i) for i in (j, *self.kept[sources])]
             copy = len(sources) == 1 and self.weights[j, sources[0]] == 1 and self.offset[j] == 0
             what = "constant" if not len(sources) else "a copy of column {}" if copy else "a combination of others"
-            said.append(f"{named[0]} ({what.format(named[-1])})")
+            said.append(f"column {named[0]} ({what.format(named[-1])})")
         more = f" and {len(self.left_out) - _SHOWN} more" if len(self.left_out) > _SHOWN else ""
         warn(
-            f"Column{'s' if len(self.left_out) > 1 else ''} {', '.join(said)}{more}{table and f' of {table}'} say nothing "
-            f"of their own: the model is that of the other {len(self.kept)}, and gives all columns their entries.",
+            f"Left out{table and f' of {table}'}, as they say nothing of their own: {', '.join(said)}{more}. The model is "
+            f"that of the other {len(self.kept)} columns, and gives all of them their entries.",
             DroppedDataWarning,
         )
 

@@ -351,6 +351,19 @@ def test_a_score_is_a_finite_number_on_new_rows(case):
     assert np.isfinite(score)
 
 
+@pytest.mark.parametrize("use", ["transform", "predict"])
+@every
+def test_to_fit_and_use_is_to_use_after_a_fit(case, use):
+    """With all tables of the fit that the use knows, by position and by name."""
+    both, data = f"fit_{use}", case.data()
+    if not hasattr(type(case.estimator), both):
+        pytest.skip("there is no such method")
+    known = inspect.signature(getattr(type(case.estimator), use)).parameters
+    expected = getattr(case.shared(), use)(**{name: table for name, table in data.items() if name in known})
+    for found in (getattr(case.new(), both)(*data.values()), getattr(case.new(), both)(**data)):
+        np.testing.assert_array_equal(found, expected)
+
+
 @every
 def test_columns_have_names_wherever_rows_are_transformed(case):
     pandas = pytest.importorskip("pandas")

@@ -127,7 +127,7 @@ def block(names: Sequence[object], values: Any, text: str = ".8g") -> tuple[Colu
 def graded(
     evidence: Evidence, n: int, name: str = "expected error", *, unit: str = "", meaning: str = ""
 ) -> tuple[Column, ...]:
-    """Expected error and grade of each of ``n`` components, and whether it is found again, where that was measured."""
+    """Whether each of ``n`` components is found again, where that was measured, its expected error and its grade."""
     errors, components = evidence.component_errors, evidence.components
     measured = [None] * n if errors is None else [float(error) for error in errors]
     grades = [one.grade for one in components] if len(components) == n else [""] * n
@@ -141,7 +141,7 @@ def graded(
         "nothing of numbers."
     )
     again = Column("found again", found, ".3f", again_text, kind="text", where="psf", meaning=says)
-    return error, grade, again
+    return again, error, grade
 
 
 def histogram(

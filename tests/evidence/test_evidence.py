@@ -25,21 +25,29 @@ def line(name, measured, role="note", bound=BOUND):
 
 
 def test_every_verdict_must_be_measured_and_met():
-    assert Evidence([line("a", 1.5, "verdict"), line("b", 3.0)]).holds
-    assert not Evidence([line("a", 3.0, "verdict"), line("b", 1.5)]).holds
-    assert not Evidence([line("a", 1.5, "verdict"), line("b", None, "verdict")]).holds
-    assert not Evidence([line("a", np.nan, "verdict")]).holds
-    assert not Evidence([line("b", 1.5)]).holds
+    fit = line("fit", 1.5, "caution")
+    assert Evidence([line("a", 1.5, "verdict"), line("b", 3.0), fit]).holds
+    assert not Evidence([line("a", 3.0, "verdict"), line("b", 1.5), fit]).holds
+    assert not Evidence([line("a", 1.5, "verdict"), line("b", None, "verdict"), fit]).holds
+    assert not Evidence([line("a", np.nan, "verdict"), fit]).holds
+    assert not Evidence([line("b", 1.5), fit]).holds
     assert not Evidence([]).holds
 
 
+def test_what_was_not_measured_has_not_passed():
+    assert Evidence([line("a", 1.5, "verdict")]).grade == "with care"
+    assert [one.passed for one in Evidence([line("a", 1.5, "verdict")]).statements] == [True, True, True, None]
+    assert [one.passed for one in Evidence([]).statements] == [None] * 4
+    assert Evidence([], missing="Kept moments have no rows.").statements[0].sentence.endswith("have no rows.")
+
+
 def test_a_veto_counts_only_when_it_fails():
-    good = line("a", 1.5, "verdict")
-    assert Evidence([good, line("b", 1.5, "veto")]).holds
-    assert Evidence([good, line("b", None, "veto")]).holds
-    assert not Evidence([good, line("b", 3.0, "veto")]).holds
+    good = [line("a", 1.5, "verdict"), line("fit", 1.5, "caution")]
+    assert Evidence([*good, line("b", 1.5, "veto")]).holds
+    assert Evidence([*good, line("b", None, "veto")]).holds
+    assert not Evidence([*good, line("b", 3.0, "veto")]).holds
     assert not Evidence([line("b", 1.5, "veto")]).holds
-    assert [check.name for check in Evidence([good, line("b", 3.0, "veto"), line("c", 9.0)]).failed] == ["b"]
+    assert [check.name for check in Evidence([*good, line("b", 3.0, "veto"), line("c", 9.0)]).failed] == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +80,7 @@ def test_table_frame_and_lookup():
     assert "NOT SUPPORTED" not in str(evidence)
     assert "NOT MEASURED" in str(Evidence([]))
     frame = evidence.to_frame()
+    assert list(frame["name"]) == ["found again", "error", "structure", "fit", "a", "b"]
     assert list(frame.columns) == ["name", "symbol", "measured", "needed", "holds", "meaning", "reference"]
     assert evidence["b"].holds is None
     with pytest.raises(KeyError, match="there are a, b"):

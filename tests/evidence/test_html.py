@@ -1,6 +1,7 @@
 """Evidence as notebooks show it: complete, escaped, without scripts, readable on any ground."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -32,9 +33,12 @@ def evidence(error=0.2, *others, n=3):
     return Evidence(
         [
             Check("expected error", "e", error, at_most(0.4), "Mean error.", "parts", "verdict", "Use more rows."),
+            Check("null", "g", 1.0, above(0), "Gain.", "the model", "veto"),
+            Check("goodness", "g", 1.0, at_most(2), "Residual.", "the model", "caution"),
             *others,
         ],
         np.linspace(0.1, 0.9, n),
+        found_again=np.full(n, 0.7),
         nouns=("topic", "topics", "documents"),
         shares=np.full(n, 1 / n),
     )
@@ -47,10 +51,11 @@ NOTE = Check("sample size", "N", 12.0, above(10.0), "Rows needed.", "Theorem 3",
 @pytest.mark.parametrize(
     ("found", "head"),
     [
-        (evidence(), "SUPPORTED"),
-        (evidence(0.2, CAUTION), "SUPPORTED WITH CARE"),
+        (evidence(n=2), "PARTLY SUPPORTED"),
+        (evidence(0.1, n=1), "SUPPORTED"),
+        (evidence(0.1, CAUTION, n=1), "SUPPORTED WITH CARE"),
         (evidence(0.6), "PARTLY SUPPORTED"),
-        (evidence(0.6, n=1), "NOT SUPPORTED"),
+        (evidence(0.6, replace(NOTE, name="null", role="veto", measured=0.0)), "NOT SUPPORTED"),
         (Evidence([]), "NOT MEASURED"),
     ],
 )

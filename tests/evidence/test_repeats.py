@@ -1,4 +1,4 @@
-"""Whether components are found again on other rows: one statement, beside the grade."""
+"""Whether components are found again on other rows: the first of the four statements."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def test_the_same_rows_under_other_words_are_not_quite_the_same() -> None:
 
 def test_one_component_and_no_halves_leave_nothing_to_say() -> None:
     shares = _shares(np.random.default_rng(6))
-    assert found_again(Reading(shares[:1]), [Reading(shares[:1])]) is None
+    assert found_again(Reading(np.ones((1, 50))), [Reading(np.ones((1, 50)))]) is None
+    assert found_again(Reading(shares[:1], signed=True), [Reading(-shares[:1])]) == pytest.approx(1.0)
     assert found_again(Reading(shares), []) is None
     assert found_again(Reading(shares), [Reading(shares), Reading(shares[::-1])]) == pytest.approx(1.0)
 
@@ -109,7 +110,7 @@ def test_topics_are_found_again_and_surplus_ones_are_not() -> None:
     evidence = AnchorTopics(6).fit(corpus.counts).evidence_
     found = [one.found_again for one in evidence.components]
     assert sum(again(value) == "yes" for value in found) == 4
-    assert "4 of 6 are found again in halves of the documents" in evidence.verdict
+    assert "4 of 6 topics are found again in halves of the documents, 2 not; 4 of 6 topics can be used" in evidence.verdict
     frame = evidence.components.to_frame()
     assert list(frame["found_again"]) == found
     assert "expected_error" in frame
@@ -138,11 +139,10 @@ def test_copies_of_one_row_leave_a_half_empty() -> None:
     assert model.evidence_.grade == "not supported"
 
 
-def test_it_neither_lifts_a_grade_nor_lowers_one() -> None:
+def test_the_grade_follows_from_it() -> None:
     data = planted.gaussian_mixture(1500, n_components=3, n_features=6, random_state=3)
     evidence = SphericalGaussianMixture(3).fit(data.X).evidence_
-    grades = [one.grade for one in evidence.components]
-    for found in (None, np.zeros(3), np.ones(3)):
+    for found, grade in ((None, "with care"), (np.zeros(3), "not supported"), (np.ones(3), "supported")):
         other = Evidence(evidence.checks, evidence.component_errors, found_again=found)
-        assert other.grade == evidence.grade
-        assert [one.grade for one in other.components] == grades
+        assert other.grade == grade
+        assert (other.statements[0].passed, other.statements[0].value) == ((None, None) if found is None else (found[0] == 1, found[0]))

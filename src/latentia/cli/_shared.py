@@ -25,7 +25,7 @@ from .._terminal import Terminal, say
 from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import Check, describe, number_text
-from ..evidence.grades import status
+from ..evidence.statements import status
 from ..evidence.sizes import Size, all_sizes, recommend
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
@@ -214,12 +214,13 @@ def _said(evidence: Evidence) -> dict[str, Any]:
     """The evidence as plain values, with the names of the columns of ``evidence.csv``."""
     checks = [
         {"says": status(check), "role": check.role, **row, "limit": None if check.bound is None else check.bound.limit}
-        for check, row in zip(evidence.checks, evidence.rows(), strict=True)
+        for check, row in zip(evidence.checks, evidence.rows()[len(evidence.statements) :], strict=True)
     ]
     return {
         "grade": _grade(evidence),
         "verdict": evidence.verdict,
         "advice": _in_command(evidence.advice),
+        "statements": [{"says": mark, **asdict(one)} for mark, one in evidence.marks],
         "expected_error": evidence.expected_error,
         "components": [asdict(component) for component in evidence.components],
         "checks": checks,
@@ -497,17 +498,21 @@ def _short(value: Any) -> str:
 
 
 def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) -> None:
-    """The verdict and what to do next; what that rests on, or every check if ``full``; and what errors are."""
+    """The verdict and what to do next; the four statements, and what did not hold, or every check if ``full``."""
     console.print(
         evidence.verdict, style=_STYLES[evidence.grade] if evidence.measured else "bold", highlight=False, markup=False
     )
     console.print(_in_command(evidence.advice), highlight=False, markup=False)
     console.print()
-    _print_checks(evidence.rests_on(), console, full)
-    notes = [("", check) for check in evidence.checks if not status(check)]
+    said = [(mark, (one.name, one.measured, one.needed, "", one.sentence)) for mark, one in evidence.marks]
+    _print_lines(said + [(mark, describe(check)) for mark, check in ([] if full else evidence.reasons)], console, full)
+    if full:
+        say("\nThey rest on:", console)
+        _print_lines([(mark, describe(check)) for mark, check in evidence.rests_on()], console, full)
+    notes = [("", describe(check)) for check in evidence.checks if not status(check)]
     if full and notes:
         say("\nMore measurements (not part of the verdict):", console)
-        _print_checks(notes, console, full)
+        _print_lines(notes, console, full)
     errors = (
         f"{first_sentence(evidence.closing)} "
         if evidence.on_components and evidence.component_errors is not None
@@ -520,11 +525,10 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
     say(errors + ("" if full else "All checks: --evidence, and in evidence.csv and report.html."), console)
 
 
-def _print_checks(checks: Sequence[tuple[str, Check]], console: Console, full: bool) -> None:
-    """A line for each check, which ends where the screen does; if ``full``, all that it means below."""
+def _print_lines(lines: Sequence[tuple[str, Sequence[str]]], console: Console, full: bool) -> None:
+    """A line for each statement or check, which ends where the screen does; if ``full``, all that it means below."""
     texts = []
-    for mark, check in checks:
-        name, measured, needed, _, meaning = describe(check)
+    for mark, (name, measured, needed, _, meaning) in lines:
         asked = f"needed {needed}" if needed else ""
         asked = asked if full else re.sub(r" \((?![-\d.]).*", "", asked)
         texts.append((mark, name, measured, asked, _in_command(meaning)))
@@ -554,5 +558,6 @@ def _write_evidence(path: Path, evidence: Evidence) -> None:
     for what, one in (("grade", evidence), ("grade of the topics", evidence.topics)):
         if one is not None:
             rows.append([_grade(one), what, "", "", "", f"{one.verdict} {one.advice}", ""])
+            rows += ([mark, said.name, "", said.value, said.needed, said.sentence, "statement"] for mark, said in one.marks)
             rows += ([status(check), *(getattr(check, name) for name in header[1:])] for check in one.checks)
     write_csv(path, header, ([_in_command(cell) if isinstance(cell, str) else cell for cell in row] for row in rows))

@@ -324,7 +324,7 @@ def _spectral_checks(m: Measured, k: int) -> list[Check]:
     moduli = np.abs(spectrum_of(m.found, m.ends.directed))
     directions = k - 1
     edge = noise_limit(len(space.scale)) * space.edge
-    lines = [] if k == 1 else rank_checks(moduli, edge, directions, 1, "section 8.3.2", few="note")
+    lines = [] if k == 1 else rank_checks(moduli, edge, directions, 1, "section 8.3.2")
     if k > 1 and not (moduli > edge).any():
         meaning = "Whom a node is linked to says nothing beside degrees: there are no communities to be found."
         remedy = "More edges are needed to see communities, if there are any."

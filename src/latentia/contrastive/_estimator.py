@@ -16,7 +16,7 @@ from .._parameters import Choice as OneOf
 from .._parameters import Constraint, Integer, OrNone
 from .._stages import Fitted, Part
 from .._validation import weighted
-from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks
+from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks, mean_cosine
 from ..exceptions import LatentiaError
 from ..moments import ColumnSpan, span_of
 from ..passes import Blocks, RowGroups, deal
@@ -208,7 +208,16 @@ class ContrastiveEstimator(AddedViews):
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """Not measured where nothing tells the shared part: what repeats then is U itself, and no contrast."""
         signal: Signal | None = fitted.moments.signal
-        return super()._found_again(fitted) if signal is None or signal.deviations > _FROM_NOISE else None
+        if signal is not None and signal.deviations <= _FROM_NOISE:
+            return None
+        if self._of_numbers(fitted.model) is None:
+            return super()._found_again(fitted)
+        halves = [self._of_numbers(fitted.model_of(half)) for half in fitted.compared]
+        return mean_cosine(self._of_numbers(fitted.model), halves)
+
+    def _of_numbers(self, learned: Any) -> Any:
+        """What is compared of each component where there are no rows to compare; None where there are."""
+        return None
 
     def _errors(self, fitted: Fitted) -> PartErrors:
         """Of parts of the rows, and the pull."""

@@ -214,6 +214,10 @@ class ContrastiveIsing(ContrastiveEstimator):
     def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.abs(learned - other)
 
+    def _of_numbers(self, learned: np.ndarray) -> list[np.ndarray]:
+        """All couplings together, of each."""
+        return [learned] * len(learned)
+
     def _more_checks(self, learned: np.ndarray, own: Own) -> list[Check]:
         """Whether s1 has the variances of spins, and the correlations that the couplings give."""
         if not own.found.map.choice.unbiased:

@@ -260,6 +260,10 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         size = max(float(np.sqrt(np.mean(learned.coef**2))), np.finfo(float).tiny)
         return np.abs(learned.coef - other.coef) / size
 
+    def _of_numbers(self, learned: _Logistic) -> list[np.ndarray]:
+        """All coefficients together, of each."""
+        return [learned.coef] * len(learned.coef)
+
     def _distances(self, other: ContrastiveLogisticRegression) -> np.ndarray:
         mine, others = (_Logistic(one.coef_[0] * self._scale, 0.0, True) for one in (self, other))
         return self._apart(mine, others)

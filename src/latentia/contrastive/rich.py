@@ -24,7 +24,7 @@ from .._base import fitted, fitting
 from .._parameters import Anything, Integer
 from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, weighted
-from ..evidence import Check, Evidence, Misfit, PartErrors, above, at_least, at_most, error_checks
+from ..evidence import Check, Evidence, Misfit, PartErrors, above, at_least, at_most, error_checks, mean_cosine
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..passes import Blocks, RowGroups, deal
 from ._rich_maps import FIRM, Left, Parts, Plan, find_parts, left_over, solve
@@ -251,6 +251,16 @@ class RichComponents(Staged):
             )
             errors = PartErrors.none("No component in several views is above the noise.")
         return _checks(plan, parts, errors, misfit, cumulants), errors
+
+    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+        """By the maps of the components in several views."""
+        plan: Plan = fitted.found.plan
+
+        def maps(parts: Parts) -> list[np.ndarray]:
+            return [np.array([parts.maps[i, j] for i in plan.given.subsets[j][1:]]) for j in plan.mapped]
+
+        halves = [maps(fitted.model_of(half).parts) for half in fitted.compared]
+        return mean_cosine(maps(fitted.model.parts), halves) if plan.mapped else None
 
     def _keep(self, fitted: Fitted) -> None:
         """Set what was found, in the units of the data."""

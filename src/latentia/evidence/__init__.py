@@ -6,12 +6,13 @@ from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors
-from .repeats import Reading, again, again_text, doubted, found_again, neighbour_checks, parts_text, repeated
+from .repeats import Reading, again, again_text, doubted, found_again, mean_cosine, neighbour_checks, parts_text, repeated
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, all_sizes, and_beyond, beyond, enough_sizes, recommend, until_enough
 from .spectrum import left_out, noise_limit
 from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
+from .statements import STATEMENTS, Statement
 from .tensors import TensorMeasured, error_checks, rank_checks, separation_limit, tensor_checks, whitened_noise
 from .trivial import trivial_checks
 from .views import ViewMisfits, counted_parameters
@@ -19,6 +20,7 @@ from .views import ViewMisfits, counted_parameters
 __all__ = [
     "CANDIDATES",
     "GRADES",
+    "STATEMENTS",
     "Bound",
     "Check",
     "Component",
@@ -30,6 +32,7 @@ __all__ = [
     "Reading",
     "Size",
     "Spread",
+    "Statement",
     "TensorMeasured",
     "ViewMisfits",
     "WhitenedMoments",
@@ -51,6 +54,7 @@ __all__ = [
     "found_again",
     "half_split_errors",
     "left_out",
+    "mean_cosine",
     "misfit_of_tensor",
     "neighbour_checks",
     "noise_limit",

@@ -7,8 +7,9 @@ from html import escape
 from typing import Protocol
 
 from .checks import Check, describe, number_text
-from .grades import Components, Grade, Status, status
+from .grades import Components, Grade
 from .repeats import again_text
+from .statements import Statement, Status, status
 
 # Words stand beside the colours, and white letters on them are readable.
 _GRADES = {
@@ -47,11 +48,15 @@ class Shown(Protocol):
     def components(self) -> Components: ...
     @property
     def topics(self) -> Shown | None: ...
+    @property
+    def marks(self) -> list[tuple[Status, Statement]]: ...
+    @property
+    def reasons(self) -> list[tuple[Status, Check]]: ...
     def rests_on(self) -> list[tuple[Status, Check]]: ...
 
 
 def evidence_page(evidence: Shown) -> str:
-    """Verdict and advice, the checks that decide, and folded the components and the other measurements."""
+    """Verdict and advice, the four statements and what did not hold, and folded the components and all measurements."""
     head, _, sentence = evidence.verdict.partition(". ")
     # All measurements are on this page.
     closing = evidence.closing.partition(". ")[0].rstrip(".") + "." if evidence.on_components else ""
@@ -95,13 +100,16 @@ def _folded(summary: str, inside: str) -> str:
 
 
 def _checks(evidence: Shown) -> str:
-    rows = []
-    for mark, check in evidence.rests_on():
+    rows = [
+        [_badge(*_SAYS[mark], mark), f"<b>{one.name}</b>", escape(one.measured), _needed(one.needed), escape(one.sentence)]
+        for mark, one in evidence.marks
+    ]
+    for mark, check in evidence.reasons:
         name, measured, _, _, meaning = map(escape, describe(check))
-        remedy = f" <b>{escape(check.remedy)}</b>" if check.remedy and mark != "ok" else ""
-        rows.append([_badge(*_SAYS[mark], mark), f"<b>{name}</b>", measured, _needed(check.needed), meaning + remedy])
-    headings = [("", _CELL), ("check", _CELL), ("measured", _NUMBER), ("needed", _CELL), ("meaning", _CELL)]
-    return _table(headings, rows) if rows else ""
+        remedy = f" <b>{escape(check.remedy)}</b>" if check.remedy else ""
+        rows.append([_badge(*_SAYS[mark], mark), name, measured, _needed(check.needed), meaning + remedy])
+    headings = [("", _CELL), ("statement", _CELL), ("measured", _NUMBER), ("needed", _CELL), ("meaning", _CELL)]
+    return _table(headings, rows)
 
 
 def _components(evidence: Shown) -> str:
@@ -139,12 +147,12 @@ def _needed(text: str) -> str:
 def _notes(evidence: Shown) -> str:
     rows = []
     for check in evidence.checks:
-        if not status(check):
-            name, measured, _, _, meaning = map(escape, describe(check))
-            reference = " · ".join(part for part in (check.reference, check.symbol) if part)
-            rows.append([name, measured, _needed(check.needed), meaning, f"<small>{escape(reference)}</small>"])
+        name, measured, _, _, meaning = map(escape, describe(check))
+        reference = " · ".join(part for part in (check.reference, check.symbol) if part)
+        says = _badge(*_SAYS[mark], mark) if (mark := status(check)) else ""
+        rows.append([says, name, measured, _needed(check.needed), meaning, f"<small>{escape(reference)}</small>"])
     if not rows:
         return ""
-    headings = [("check", _CELL), ("measured", _NUMBER), ("needed", _CELL), ("meaning", _CELL), ("reference", _CELL)]
-    lines = "1 more measurement" if len(rows) == 1 else f"{len(rows)} more measurements"
-    return _folded(f"{lines} (not part of the verdict)", _table(headings, rows))
+    columns = [("measured", _NUMBER), ("needed", _CELL), ("meaning", _CELL), ("reference", _CELL)]
+    lines = "1 measurement" if len(rows) == 1 else f"{len(rows)} measurements"
+    return _folded(f"{lines} that these rest on", _table([("", _CELL), ("check", _CELL), *columns], rows))

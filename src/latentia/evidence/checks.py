@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 EXPECTED_ERROR = "expected error"
+PARTS_FITTED = "parts fitted"
 
 
 @dataclass(frozen=True)

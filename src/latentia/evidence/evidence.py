@@ -16,8 +16,8 @@ from .._frames import frame_of_rows
 from ..exceptions import LatentiaError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
-from .grades import Component, Components, Grade, Status, component_grades, grade_of, status
-from .repeats import again_sentence
+from .grades import Component, Components, Grade, component_grades, grade_of
+from .statements import Statement, Status, found_sentence, make_statements, mark_of_statement, status
 
 _COLUMNS = ("name", "symbol", "measured", "needed", "holds", "meaning", "reference")
 _WIDTH = 110
@@ -28,7 +28,7 @@ _USE = "Use them for rows like those that were learned from."
 class Evidence:
     """Evidence of a fit: how large its errors are, whether the model describes the data, and what to do.
 
-    ``print(model.evidence_)`` shows the grade, the advice and the checks that they rest on.
+    ``print(model.evidence_)`` shows the grade, the advice and the four statements that they follow from.
 
     Attributes
     ----------
@@ -49,6 +49,8 @@ class Evidence:
     topics : Evidence or None
         Of a classifier that predicts without its topics: what the data says of these. Grade, verdict and checks are then on the
         predictions, and ``components`` and expected errors on the topics.
+    missing : str
+        Why something was not measured.
     """
 
     checks: list[Check]
@@ -58,14 +60,29 @@ class Evidence:
     shares: Annotated[np.ndarray | None, of.shares("K")] = None
     topics: Evidence | None = None
     found_again: Annotated[np.ndarray | None, of.shares("K")] = None
+    missing: str = ""
     _estimator: Any = field(default=None, repr=False, compare=False)
 
     # --- the verdict --------------------------------------------------------------------------------------------
 
     @property
+    def statements(self) -> tuple[Statement, Statement, Statement, Statement]:
+        """The four statements that grade, verdict, advice and components follow from, in this order.
+
+        They are records of ``name``, ``value``, ``needed``, ``passed`` and ``sentence``: *found again*, *error*, *structure* and
+        *fit*. ``passed`` is None where a statement was not measured.
+        """
+        return make_statements(self.checks, self.found_again, self.nouns, self.missing)
+
+    @property
+    def marks(self) -> list[tuple[Status, Statement]]:
+        """The statements, each with "ok", "look", "bad", or "open" where it was not measured."""
+        return [(mark_of_statement(one, self.checks), one) for one in self.statements]
+
+    @property
     def grade(self) -> Grade:
         """One of "supported", "with care", "partly" and "not supported". What was not measured is not supported."""
-        return grade_of(self.checks, self._judged)
+        return grade_of(self.statements, self.checks, self._judged)
 
     @property
     def holds(self) -> bool:
@@ -74,16 +91,16 @@ class Evidence:
 
     @property
     def components(self) -> Components:
-        """A record of each component: number, share of the data, expected error, grade, and whether it is found again.
+        """A record of each component: number, share of the data, whether it is found again, expected error, grade.
 
         It is empty where no errors were measured.
         """
         if self.topics is not None:
             return self.topics.components
-        grades = component_grades(self.checks, self.component_errors, self.limit)
+        grades = component_grades(self.statements, self.checks, self.component_errors, self.limit, self.found_again)
         errors: Any = [] if self.component_errors is None else self.component_errors
         shares, found = (_numbers(values, len(grades)) for values in (self.shares, self.found_again))
-        records = zip(shares, map(float, errors), grades, found, strict=False)
+        records = zip(shares, found, map(float, errors), grades, strict=False)
         return Components([Component(i, *record) for i, record in enumerate(records)])
 
     @property
@@ -98,27 +115,36 @@ class Evidence:
 
     @property
     def verdict(self) -> str:
-        """The grade as a sentence."""
+        """The grade as a sentence: how many components are found again, and how many can be used."""
+        if not self.measured:
+            return f"NOT MEASURED. How far to trust {_subject(self)} was not measured."
+        heads = {"supported": "SUPPORTED", "with care": "SUPPORTED WITH CARE", "partly": "PARTLY SUPPORTED"}
+        head = heads.get(self.grade, "NOT SUPPORTED")
+        if self.grade == "not supported":
+            again = self._again
+            return f"{head}. The data does not support {_subject(self)}{f'; {again}' if again else ''}."
+        if not len(self._judged) or self.subject:
+            return f"{head}. The data supports {_subject(self)}."
+        return f"{head}. {'; '.join(part for part in (self._again, self._usable) if part)}."
+
+    @property
+    def _again(self) -> str:
+        """How many components are found again, where that was measured."""
+        found = self.found_again if self.topics is None else None
+        return "" if found is None or not len(found) else found_sentence(found, self.nouns)
+
+    @property
+    def _usable(self) -> str:
+        """How many components can be used, with care, and not."""
         _, many, rows = self.nouns
-        again = again_sentence(self._judged, self.grade, self.nouns)
-        if self.grade == "partly" or (self.grade == "with care" and len(self._judged)):
-            supported, care = self.components.of("supported"), self.components.of("with care")
-            n, rest = len(self.components), len(self.components.of("not supported"))
-            parts = [
-                f"{len(supported)} of {n} {many} can be used{_of_data(supported, rows)}" if supported else "",
-                f"{len(care)} with care{_of_data(care, rows) if not supported else ''}" if supported
-                else f"{len(care)} of {n} {many} can be used with care{_of_data(care, rows)}" if care else "",
-                f"{rest} not" if rest else "",
-            ]  # fmt: skip
-            head = "PARTLY SUPPORTED" if self.grade == "partly" else "SUPPORTED WITH CARE"
-            return f"{head}. {', '.join(part for part in parts if part)}{again}."
-        if self.grade in ("supported", "with care"):
-            how = " WITH CARE" if self.grade == "with care" else ""
-            return f"SUPPORTED{how}. The data supports {_subject(self)}{again}."
-        if self.measured:
-            numbers = " as numbers" if again else ""
-            return f"NOT SUPPORTED. The data does not support {_subject(self)}{numbers}{again}."
-        return f"NOT MEASURED. How far to trust {_subject(self)} was not measured."
+        well, care, none = (self.components.of(grade) for grade in ("supported", "with care", "not supported"))
+        n = len(self.components)
+        many = self.nouns[0] if n == 1 else many
+        parts = [f"{len(well)} of {n} {many} can be used{_of_data(well, rows)}"] if well else []
+        if care:
+            one = f"{len(care)} with care" if well else f"{len(care)} of {n} {many} can be used with care"
+            parts.append(f"{one}{'' if well else _of_data(care, rows)}")
+        return ", ".join([*parts, *([f"{len(none)} not"] if none else [])])
 
     @property
     def advice(self) -> str:
@@ -144,28 +170,32 @@ class Evidence:
 
     @property
     def _next(self) -> str:
+        care = self.components.of("with care") if self.topics is None else []
         if self.grade == "supported":
-            if len(self.components) == 1 and self.on_components:
+            if not self.on_components:
+                return _USE
+            if len(self.components) == 1:
                 return f"The {self.nouns[0]} can be used."
-            return f"The {self.nouns[1]} can be read and compared one by one." if self.on_components else _USE
-        order = {"veto": 0, "verdict": 1, "caution": 2, "note": 3}
+            if not care:
+                return f"The {self.nouns[1]} can be read and compared one by one."
+            return f"The {self.nouns[1]} can be read and compared, of {_numbered(care)} the main features."
+        order = {"bad": 0, "open": 1, "look": 2, "": 3}
         wanting = sorted(
-            (check for check in self.checks if check.holds is False or status(check) in ("bad", "open")),
-            key=lambda check: ({"bad": 0, "open": 1, "look": 2}.get(status(check), 3), order[check.role]),
+            (check for check in self.checks if status(check) in order and (status(check) or check.holds is False)),
+            key=lambda check: (order[status(check)], check.role != "veto"),
         )
         too_many = any(check.name == EXPECTED_ERROR and status(check) == "bad" for check in self.checks)
         most = len(self.component_errors) if too_many and self.component_errors is not None else np.inf
         remedies = [check.remedy for check in wanting if check.remedy and check.suggests <= most]
         said = list(dict.fromkeys(remedies))[:2]
-        usable = self.components.of("supported") or self.components.of("with care")
+        usable = self.components.of("supported") or care
         if self.grade == "partly":
-            numbers = ", ".join(str(one.component) for one in usable[:10]) + (", ..." if len(usable) > 10 else "")
-            said.insert(0, f"Use {self.nouns[1] if len(usable) > 1 else self.nouns[0]} {numbers}.")
-        return " ".join(said) or "Read the checks below, and use it with that in mind."
+            said.insert(0, f"Use {self.nouns[1] if len(usable) > 1 else self.nouns[0]} {_numbered(usable)}.")
+        return " ".join(said) or "Read the statements below, and use it with that in mind."
 
     @property
     def failed(self) -> list[Check]:
-        """The checks because of which the grade is not the first one."""
+        """The checks because of which statements have not passed."""
         return [check for check in self.checks if status(check) in ("bad", "look", "open")]
 
     @property
@@ -241,20 +271,30 @@ class Evidence:
     # --- tables -------------------------------------------------------------------------------------------------
 
     def rests_on(self) -> list[tuple[Status, Check]]:
-        """The checks that decide, each with "ok", "look", "bad", or "open" where it was not measured."""
+        """The checks that statements rest on, each with "ok", "look", "bad", or "open" where it was not measured."""
         return [(status(check), check) for check in self.checks if status(check)]
 
+    @property
+    def reasons(self) -> list[tuple[Status, Check]]:
+        """The checks because of which statements have not passed, with their marks, but for those that statements name."""
+        named = {one.sentence.partition(":")[0].lower() for one in self.statements if one.passed is False}
+        return [(mark, check) for mark, check in self.rests_on()
+                if mark != "ok" and check.name != EXPECTED_ERROR and check.name.lower() not in named]  # fmt: skip
+
     def to_frame(self) -> Any:
-        """The checks as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`."""
+        """The four statements and the checks as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`."""
         return frame_of_rows(self.rows(), "Evidence.to_frame", list(_COLUMNS))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The checks as dictionaries of name, symbol, measured, needed, holds, meaning and reference."""
-        return [{column: getattr(check, column) for column in _COLUMNS} for check in self.checks]
+        """The four statements, and the checks, as dictionaries of name, symbol, measured, needed, holds, meaning, reference."""
+        said = [dict(zip(_COLUMNS, (one.name, "", one.value, one.needed, one.passed, one.sentence, "statement"), strict=True))
+                for one in self.statements]  # fmt: skip
+        return said + [{column: getattr(check, column) for column in _COLUMNS} for check in self.checks]
 
     def table(self) -> str:
-        """All checks, also those that are not part of the verdict, as text."""
-        texts = [("check", "measured", "needed", "", "meaning"), *(describe(check) for check in self.checks)]
+        """The four statements, and all checks, also those that are not part of the verdict, as text."""
+        texts = [("statement, check", "measured", "needed", "", "meaning"), *map(_described, self.statements),
+                 *(describe(check) for check in self.checks)]  # fmt: skip
         widths = [max(len(row[i]) for row in texts) for i in range(4)]
         lines = [
             "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False)) + "  " + row[4] for row in texts
@@ -262,15 +302,16 @@ class Evidence:
         return "\n".join([lines[0], "-" * min(100, max(map(len, lines))), *lines[1:], self.verdict])
 
     def to_markdown(self) -> str:
-        """Verdict, advice, and the checks that they rest on, as a table in Markdown."""
+        """Verdict, advice, the four statements, and the checks that did not hold, as a table in Markdown."""
         lines = [
             f"**{self.verdict}** {self.advice}",
             "",
-            "| | check | measured | needed | meaning |",
+            "| | statement | measured | needed | meaning |",
             "|---|---|---|---|---|",
         ]
-        for mark, check in self.rests_on():
-            name, measured, needed, _, meaning = (text.replace("|", "\\|") for text in describe(check))
+        described = [(mark, _described(one)) for mark, one in self.marks]
+        for mark, texts in [*described, *((mark, describe(check)) for mark, check in self.reasons)]:
+            name, measured, needed, _, meaning = (text.replace("|", "\\|") for text in texts)
             lines.append(f"| {mark} | {name} | {measured} | {needed} | {meaning} |")
         if self.topics is not None:
             lines += ["", f"### {self.topics.nouns[1].capitalize()}", "", self.topics.to_markdown()]
@@ -278,9 +319,10 @@ class Evidence:
 
     def __str__(self) -> str:
         lines = [*textwrap.wrap(self.verdict, _WIDTH), *textwrap.wrap(self.advice, _WIDTH), ""]
-        for mark, check in self.rests_on():
-            name, measured, needed, _, _ = describe(check)
-            lines.append(f"  {mark:<5} {name:<26} {measured:>10}   needed {needed}")
+        described = [(mark, _described(one)) for mark, one in self.marks]
+        for mark, texts in [*described, *((mark, describe(check)) for mark, check in self.reasons)]:
+            name, measured, needed, _, _ = texts
+            lines.append(f"  {mark:<5} {name:<26} {measured:>12}   {f'needed {needed}' if needed else ''}".rstrip())
         if self.closing:
             lines += ["", self.closing]
         if self.topics is not None:
@@ -290,8 +332,7 @@ class Evidence:
     @property
     def closing(self) -> str:
         """Note on the meaning of errors, and where the other checks are."""
-        notes = sum(check.role == "note" for check in self.checks)
-        more = f"{notes} more measurements (not part of the verdict): evidence_.table()." if notes else ""
+        more = f"What they rest on, in {len(self.checks)} measurements: evidence_.table()." if self.checks else ""
         errors = "Expected errors assume that the data follows the model; where a misfit was found, they include it."
         return f"{errors} {more}".strip() if self.on_components else more
 
@@ -304,6 +345,17 @@ def _subject(evidence: Evidence) -> str:
     """What the verdict is on."""
     n, (one, many, _) = 0 if evidence.component_errors is None else len(evidence.component_errors), evidence.nouns
     return evidence.subject or (f"these {n} {many}" if n > 1 else f"this {one}" if n else "this fit")
+
+
+def _described(statement: Statement) -> Sequence[str]:
+    """A statement as a row of texts, as `describe` has checks."""
+    mark = {True: "yes", False: "NO", None: ""}[statement.passed]
+    return statement.name, statement.measured, statement.needed, mark, statement.sentence
+
+
+def _numbered(components: Sequence[Component]) -> str:
+    """The numbers of the first ten."""
+    return ", ".join(str(one.component) for one in components[:10]) + (", ..." if len(components) > 10 else "")
 
 
 def _numbers(values: np.ndarray | None, n: int) -> list[float | None]:

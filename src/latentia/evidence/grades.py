@@ -1,11 +1,12 @@
-"""From checks and errors to a grade: the one rule behind verdict, badge, table and sentence.
+"""From the four statements to grades: the one rule behind headline, badge, table, advice and sentence.
 
-A fit is *supported* if every verdict was measured and is met, no veto and no caution fails, and its expected error is clearly
-below the limit; *with care* if only cautions fail, or the error is about the limit; *partly* if the mean error is above it, but
-that of components which stand for a tenth of the data or more is not; *not supported* otherwise. A component has the grade that
-its own error gives it, at best that which the cautions leave, and none where a veto fails. Where the mean error is too large
-although each error alone would pass with care, those of the largest errors cannot be used: so many of them that the mean of the
-others is not.
+A component cannot be used, *not supported*, where there is no structure, where fits on other rows have less than half of it, or
+where its error is too large: above twice the limit, and, of components that are found again, above three limits, which is as far
+off as the next component. It is *supported* if its own error is at most the limit, and structure and fit passed, else *with care*.
+
+A fit is *not supported* where its error was not measured, where there is no structure, or where no component can be used;
+*partly* where some cannot, or the mean error is too large; *supported* if all four statements passed; and *with care* otherwise.
+What was not measured has not passed.
 """
 
 from __future__ import annotations
@@ -18,14 +19,13 @@ import numpy as np
 
 from .._frames import frame_of_rows
 from .checks import EXPECTED_ERROR, Check
+from .repeats import FOUND, LEAST_FOUND
+from .statements import ABOUT, Statement, statement_of, status
 
 Grade: TypeAlias = Literal["supported", "with care", "partly", "not supported"]
-Status: TypeAlias = Literal["ok", "look", "bad", "open", ""]
 GRADES: tuple[Grade, ...] = ("supported", "with care", "partly", "not supported")
 
-_CLEARLY, _ABOUT = 0.85, 1.15  # of the limit of the mean error: up to the first supported, up to the second with care
-_LEAST_SHARE = 0.1  # of the data in supported components, for a fit that is partly supported
-_CARE = 2.0  # limits up to which a component can be used with care
+_CARE, _WIDE = 2.0, 3.0  # limits of a component's error, to use it with care; and where it is found again
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,18 @@ class Component:
     component : int
     share : float or None
         Of the data; None where the model has none.
-    expected_error : float or None
-    grade : {"supported", "with care", "not supported"}
     found_again : float or None
         How much of what people read of it is the same on other rows, from 0 to 1, see `latentia.evidence.repeats`; None where
         it was not measured.
+    expected_error : float or None
+    grade : {"supported", "with care", "not supported"}
     """
 
     component: int
     share: float | None
+    found_again: float | None
     expected_error: float | None
     grade: Grade
-    found_again: float | None = None
 
 
 class Components(Sequence[Component]):
@@ -79,44 +79,46 @@ class Components(Sequence[Component]):
         return frame_of_rows(rows, "Components.to_frame", list(Component.__annotations__))
 
 
-def status(check: Check) -> Status:
-    """What a check that counts says, "open" where it was not measured; nothing for notes."""
-    if check.role == "note":
-        return ""
-    if check.name == EXPECTED_ERROR and check.bound is not None and isinstance(check.measured, (int, float)):
-        share = check.measured / check.bound.limit if check.bound.limit > 0 else np.inf
-        return "ok" if share <= _CLEARLY else "look" if share <= _ABOUT else "bad"
-    if check.holds is None:
-        return "open" if check.role == "verdict" else ""
-    return "ok" if check.holds else "look" if check.role == "caution" else "bad"
-
-
-def grade_of(checks: Sequence[Check], components: Components) -> Grade:
-    """The grade of a fit."""
-    verdicts = [check for check in checks if check.role == "verdict"]
-    bad = [check for check in checks if status(check) == "bad"]
-    if not verdicts or any(status(check) == "open" for check in checks):
+def grade_of(statements: Sequence[Statement], checks: Sequence[Check], components: Components) -> Grade:
+    """The grade of a fit; ``components`` are empty where the verdict is not on them, as on predictions."""
+    error = {status(check) for check in checks if statement_of(check) == "error"}
+    if _denied(checks) or statements[1].passed is None:
         return "not supported"
-    if not bad:
-        return "with care" if any(status(check) == "look" for check in checks) else "supported"
-    usable = [one for one in components if one.grade in ("supported", "with care")]
-    firm = [one for one in usable if one.grade == "supported"] or usable
-    measured = all(check.name == EXPECTED_ERROR and _finite(check.measured) for check in bad)
-    if measured and len(components) > 1 and _share(firm, components) >= _LEAST_SHARE:
+    usable = [one for one in components if one.grade != "not supported"]
+    if len(components) and not usable:
+        return "not supported"
+    if "bad" in error or len(usable) < len(components):
         return "partly"
-    return "not supported"
+    return "supported" if all(one.passed for one in statements) else "with care"
 
 
-def component_grades(checks: Sequence[Check], errors: np.ndarray | None, limit: float | None) -> list[Grade]:
+def component_grades(
+    statements: Sequence[Statement],
+    checks: Sequence[Check],
+    errors: np.ndarray | None,
+    limit: float | None,
+    found: np.ndarray | None,
+) -> list[Grade]:
     """The grade of each component."""
     if errors is None or limit is None:
         return []
-    others = [status(check) for check in checks if check.name != EXPECTED_ERROR]
-    if "bad" in others:
-        return ["not supported"] * len(errors)
-    best: Grade = "with care" if "look" in others else "supported"
-    most = _most_usable(errors, limit)
-    return ["not supported" if not error <= most else best if error <= limit else "with care" for error in errors]
+    found = np.full(len(errors), LEAST_FOUND) if found is None or len(found) != len(errors) else found
+    best: Grade = "supported" if statements[2].passed and statements[3].passed else "with care"
+    most = np.where(found >= FOUND, _WIDE * limit, _most_usable(errors, limit))
+    usable = (errors <= most) & (found >= LEAST_FOUND) & (not _denied(checks))
+    return [
+        "not supported" if not can else best if error <= limit else "with care"
+        for error, can in zip(errors, usable, strict=True)
+    ]
+
+
+def _denied(checks: Sequence[Check]) -> bool:
+    """Whether there is no structure, what must be measured was not, or too few parts carry the components."""
+    return any(
+        status(check) == "open" or (status(check) == "bad" and check.name != EXPECTED_ERROR)
+        for check in checks
+        if statement_of(check)
+    )
 
 
 def _most_usable(errors: np.ndarray, limit: float) -> float:
@@ -129,19 +131,6 @@ def _most_usable(errors: np.ndarray, limit: float) -> float:
         return _CARE * limit
     ascending = np.sort(errors)
     means = np.cumsum(ascending) / np.arange(1, len(errors) + 1)
-    beyond = (means > _ABOUT * limit) | (limit <= 0)
+    beyond = (means > ABOUT * limit) | (limit <= 0)
     few = ascending[ascending < ascending[beyond.argmax()]] if beyond.any() else ascending
     return float(few[-1]) if len(few) else -np.inf
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, (int, float)) and bool(np.isfinite(value))
-
-
-def _share(some: Sequence[Component], all_: Components) -> float:
-    """Of the data, or of the components where shares are not known."""
-    if not len(all_):
-        return 0.0
-    if any(one.share is None for one in all_):
-        return len(some) / len(all_)
-    return float(sum(one.share or 0.0 for one in some))

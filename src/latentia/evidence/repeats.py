@@ -1,8 +1,9 @@
 """What people read of components, and whether it is found again on other rows.
 
 Expected errors are about numbers. A topic whose probabilities are off by a half may have the same words and the same documents
-in every fit: it is *found again*. The reverse is rare. So this is a second statement on a component, beside its grade, which it
-neither lifts nor lowers: halves agree on the shells that a mixture cuts a single cloud into, too.
+in every fit: it is *found again*. It is the first of the four statements (`latentia.evidence.statements`), and tells components
+of real data that repeat from others best. Alone it is not enough: halves agree on the shells that a mixture cuts a single cloud
+into, too.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .checks import Check, at_most
-from .grades import Component, Grade
 
 Again = Literal["yes", "mostly", "no"]
 
 _NEIGHBOURS = 5  # rows of a stretch, among those that are read
 _ALIKE = 0.1  # correlation of neighbours that is worth a word
-_YES, _MOSTLY = 0.75, 0.5
+FOUND, LEAST_FOUND = 0.75, 0.5  # share of a component that is the same, where it is found again, and where it mostly is
 _NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
 _DOUBTED = 2 / 3  # of what is found again
 _TURNS, _SURE, _MANY = 200, 0.95, 30  # of so many axes and more, hardly any are near others
@@ -75,11 +75,24 @@ def repeated(one: Reading, other: Reading) -> np.ndarray:
 
 
 def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
-    """How much of each component fits on halves of the data have in the mean, shape (K,); None of one, or without halves."""
-    if len(whole.shares) < 2 or not halves:
+    """How much of each component fits on halves of the data have in the mean, shape (K,); None of one that all rows have alike,
+    or without halves."""
+    if not halves or (len(whole.shares) == 1 and not _standard(whole.shares).any()):
         return None
     found = np.mean([repeated(whole, half) for half in halves], axis=0)
     return doubted(found) if len(halves) > 1 and no_better_than_chance(*halves[:2]) else np.asarray(found)
+
+
+def mean_cosine(whole: Sequence[np.ndarray], halves: Sequence[Sequence[np.ndarray]]) -> np.ndarray | None:
+    """The same of components that are numbers without rows, such as coefficients: cosines, each counted from 0, shape (K,)."""
+    if not halves:
+        return None
+    return np.mean([[max(_cosine(a, b), 0.0) for a, b in zip(whole, half, strict=True)] for half in halves], axis=0)
+
+
+def _cosine(one: np.ndarray, other: np.ndarray) -> float:
+    sizes = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(np.vdot(one, other)) / sizes if sizes > 0 else 0.0
 
 
 def doubted(found: np.ndarray, which: bool | np.ndarray = True) -> np.ndarray:
@@ -94,7 +107,7 @@ def no_better_than_chance(one: Reading, other: Reading) -> bool:
     of .8. So it is asked of those that have no sign, all together.
     """
     k = len(one.shares)
-    if not one.signed or k > _MANY:
+    if not one.signed or not 1 < k <= _MANY:
         return False
     return bool(repeated(one, other).mean() <= _by_chance(k))
 
@@ -137,20 +150,12 @@ def again(share: float | None) -> Again | Literal[""]:
     """The same in a word; nothing where it was not measured."""
     if share is None:
         return ""
-    return "yes" if share >= _YES else "mostly" if share >= _MOSTLY else "no"
+    return "yes" if share >= FOUND else "mostly" if share >= LEAST_FOUND else "no"
 
 
 def again_text(share: float | None) -> str:
     """``yes, 93%``."""
     return "" if share is None else f"{again(share)}, {share:.0%}"
-
-
-def again_sentence(components: Sequence[Component], grade: Grade, nouns: tuple[str, str, str]) -> str:
-    """How many components are found again, as the end of a verdict; nothing where none is, or where grades say as much."""
-    n, found = len(components), sum(again(one.found_again) == "yes" for one in components)
-    if not found or (found == n and grade == "supported"):
-        return ""
-    return f"; {found} of {n} {'is' if found == 1 else 'are'} found again in {parts_text(nouns)}"
 
 
 def parts_text(nouns: tuple[str, str, str]) -> str:

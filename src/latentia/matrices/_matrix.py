@@ -118,6 +118,14 @@ def sampled_distance(found: Estimate, part: Estimate, seed: int) -> float:
     return float((apart * weight).mean())
 
 
+def some_cells(counts: sparse.csr_array, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cells drawn by the frequencies of their rows and columns, and the product of these."""
+    rng, total = np.random.default_rng([seed, 105]), counts.sum()
+    first, second = (np.asarray(counts.sum(axis=axis)).ravel() / total for axis in (1, 0))
+    i, j = (rng.choice(len(one), _DRAWS, p=one) for one in (first, second))
+    return i, j, first[i] * second[j]
+
+
 def _scaled(entries: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Entries of a matrix drawn with chance 1 / weight, divided by their estimated sum."""
     total = float((entries * weight).mean())

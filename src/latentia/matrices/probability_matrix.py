@@ -30,6 +30,7 @@ from ..evidence import (
     Check,
     Evidence,
     PartErrors,
+    mean_cosine,
 )
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refinement, refine
@@ -39,7 +40,7 @@ from ..passes import RowGroups
 from ._binned import Binning, binned_factors
 from ._checks import Measured, matrix_checks, part_checks
 from ._evidence import dependence, excess, expected_error, missing_signal, persistent_excess
-from ._matrix import Estimate, WordClusters, sampled_distance, sampled_sum
+from ._matrix import Estimate, WordClusters, sampled_distance, sampled_sum, some_cells
 from ._methods import MatrixMethods
 from ._ordered import (
     HeldOut,
@@ -368,6 +369,16 @@ class ProbabilityMatrix(MatrixMethods, Additive):
             error = 2.0 if parts.errors is None else min(float(parts.errors[0]), 2.0)
             checks = ordered_checks(found[1], directions, self.n_pairs_, error, moments.held_out) + part_checks(parts)
         return checks, replace(parts, errors=np.array([error]))
+
+    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+        """By how much more often pairs come than by chance, of some cells."""
+        halves = [half for pair in fitted.halves(min(self.n_splits, 1)) for half in pair]
+        if not halves:
+            return None
+        i, j, chance = some_cells(fitted.moments.pairs.counts, self._seed)
+        beyond = [one.model.entries(i, j) if self.symmetric else one[0].entries(i, j) for one in (fitted.model, *halves)]
+        whole, *others = [one / chance - 1 for one in beyond]
+        return mean_cosine([whole], [[other] for other in others])
 
     @property
     def _settings(self) -> OrderedSettings:

@@ -145,6 +145,13 @@ def _goodness(
     return parts.widened(np.full(len(topics.words), bias), _FARTHEST), lines
 
 
+def posterior_of(documents: Documents, parts: Any, topics: Topics) -> np.ndarray:
+    """Probabilities of topics of frequent words in some documents, shape (n, K)."""
+    rows = sample_rows(documents.blocks)[0][:, parts.words]
+    overall = parts.overall if documents.occurrences else parts.overall / parts.overall.sum()
+    return _log_rows(rows, topics, overall, documents.occurrences)[0]
+
+
 def _against_one_topic(
     rows: Any, topics: Topics, overall: np.ndarray, occurrences: bool
 ) -> tuple[np.ndarray, np.ndarray]:

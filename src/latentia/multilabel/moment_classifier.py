@@ -36,7 +36,7 @@ from ._algorithm_1 import PaperTopics
 from ._choice import Chosen, Heads, allowed_heads, choose, left_out, rows_in_memory
 from ._debiased import DebiasedTopics, of_part
 from ._documents import Documents, Passes, read_documents
-from ._evidence import evidence_of_head, weigh_evidence
+from ._evidence import evidence_of_head, posterior_of, weigh_evidence
 from ._head import linear_head
 from ._labels import LabelSets, label_sets
 from ._methods import LabelMethods
@@ -325,9 +325,13 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         return weigh_evidence(self, documents, found, chosen, fitted.model.refinement, parts, first)
 
     def _reading(self, fitted: Fitted) -> Reading:
-        """Probabilities of the topics given each label."""
-        joint = self.weights_[:, None] * self.label_probabilities_
-        return Reading(joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny), ordered=False)
+        """Probabilities of the topics in some documents, by their frequent words: parts have no labels."""
+        learned: _Learned = fitted.moments
+        documents, parts = learned.documents, learned.parts
+        words = self.word_probabilities_
+        words = words[:, parts.words] if words.shape[1] != len(parts.words) else words
+        topics = Topics(words, self.label_probabilities_, self.weights_)
+        return Reading(posterior_of(documents, parts, topics).T, ordered=False)
 
     @property
     def _farthest(self) -> float:

@@ -12,6 +12,9 @@ Source: R. Ge, thesis, Princeton 2013, sections 2.5, 2.6 and 3.5 and Algorithm 4
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from copy import copy
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -23,11 +26,11 @@ from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part
 from .._validation import gaps_of, table_blocks
-from ..evidence import Check, PartErrors
+from ..evidence import Check, PartErrors, found_again
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refinement, over
 from ..linalg import completed
-from ..passes import Blocks, RowGroups, accumulate, sample_rows
+from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
 from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
 from ._descent import Descent, FactorSums, FactorUpdate, refined, row_weights
 from ._evidence import Measured, Redrawn, component_distances, evidence_checks, share_missing
@@ -314,6 +317,20 @@ class SeparableNMF(FactorModel):
         way = component_distances(measured.vertices, vertices, points.mixing)
         checks, parts = evidence_checks(measured, redrawn, rows, some, way, model.components, others, self._seed)
         return checks + share_missing(self._missing), parts
+
+    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+        """By the weights of rows, on halves of them: a component is in a half that has another row like it."""
+        dealt, halves = deal(fitted.rows, self._seed), []
+        settings = {"n_splits": 0, "method": self.method_, "mixing": self.mixing_kind_, "refine": 0}
+        for half in dealt.splits[0] if self.n_splits else ():
+            one = copy(self)
+            one.__dict__ |= settings
+            with contextlib.suppress(LatentiaError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                rows, whole = fitted.rows.group(half, dealt), RowGroups(1, self._seed)
+                one._keep(Fitted(one, rows, whole, one._moments(rows, whole)))
+                halves.append(one._reading(fitted))
+        return found_again(self._reading(fitted), halves)
 
     def _signs(self, table: Table) -> bool:
         """Whether all entries are nonnegative; a warning where some are not."""

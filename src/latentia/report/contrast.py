@@ -360,7 +360,7 @@ def _files(seen: _Seen) -> list[Table]:
     """Tables that only files have."""
     model, kind, names, found = seen.model, seen.kind, seen.names, []
     if kind == "components":
-        errors = graded(evidence_of(model), 3)
+        errors = graded(evidence_of(model), 3)[-2:]
         cells = [
             (part, f"s{part + 1}", *(one.values[part] for one in errors), a, b, value)
             for part, own in enumerate((names, names, seen.names_v))

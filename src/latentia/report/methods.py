@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import Check
-from ..evidence.checks import EXPECTED_ERROR, describe
+from ..evidence import Check, Statement
+from ..evidence.checks import describe
 from .parts import version
 
 _LONGEST = 60  # characters of a setting that is written out
@@ -33,7 +33,7 @@ def methods_text(model: Any) -> str:
     evidence = model.evidence_
     told = [
         _what(model), *_size(model), *_settings(model), *_iterations(model), f"Evidence from the data: {evidence.verdict}",
-        *_error(evidence.of_components.checks), *_failed(evidence.failed), *_references(model),
+        *map(_statement, evidence.of_components.statements), *_failed([check for _, check in evidence.reasons]), *_references(model),
     ]  # fmt: skip
     return " ".join(told)
 
@@ -85,9 +85,13 @@ def _iterations(model: Any) -> list[str]:
     return [f"It was refined in {steps} iterations{', which had converged' if model.converged_ else ''}."]
 
 
-def _error(checks: Sequence[Check]) -> list[str]:
-    found = [check for check in checks if check.name == EXPECTED_ERROR and check.measured is not None]
-    return [f"{check.meaning.rstrip('.')}: {_measured(check)}." for check in found]
+def _statement(one: Statement) -> str:
+    """``Error: how far ...: 0.2, needed <= 0.4 (passed).``"""
+    name = f"{one.name[:1].upper()}{one.name[1:]}"
+    if one.passed is None:
+        return f"{name}: not measured."
+    needed = f" (measured {one.measured}, needed {one.needed}; {'passed' if one.passed else 'not passed'})"
+    return f"{name}: {one.sentence.rstrip('.')}{needed}."
 
 
 def _failed(checks: Sequence[Check]) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import GRADES, Evidence, Grade
+from ..evidence import GRADES, Check, Evidence, Grade, Statement
 from ..evidence.checks import count as count
 from ..evidence.checks import describe
-from ..evidence.grades import status
+from ..evidence.statements import status
 from ..exceptions import LatentiaError
 from ..summaries import Column
 
@@ -59,9 +59,9 @@ def grades_say(evidence: Evidence, what: str, bad: str) -> str:
     if evidence.limit is None:
         return "It was not measured here."
     return (
-        f"Up to {evidence.limit:.3g} {what} is *supported*, up to twice as much *with care*, and above *not supported*: {bad}. "
-        "Where a line of the evidence is marked *look* none is better than *with care*, and where one other than the mean "
-        "error is marked *bad* none is supported."
+        f"Up to {evidence.limit:.3g} {what} is *supported*, up to twice as much *with care*, or three times of what is found "
+        f"again, and above *not supported*: {bad}. So is what other rows have less than half of. Where *fit* has not passed, "
+        "none is better than *with care*, and without *structure* none is supported."
     )
 
 
@@ -104,7 +104,9 @@ def evidence_parts(evidence: Evidence) -> dict[str, Any]:
         "sentence": sentence,
         "advice": evidence.advice,
         "grades": _grades(evidence) if evidence.topics is None else [],
-        "checks": _checks(evidence),
+        "statements": [_statement(mark, one) for mark, one in evidence.marks],
+        "reasons": [_check(check) for _, check in evidence.reasons],
+        "checks": [_check(check) for check in evidence.checks],
         "closing": ""
         if evidence.component_errors is None or not evidence.on_components
         else first_sentence(evidence.closing),
@@ -123,20 +125,23 @@ def _grades(evidence: Evidence) -> list[tuple[Mark, int, str]]:
     return found
 
 
-def _checks(evidence: Evidence) -> list[dict[str, str]]:
-    """The checks as texts; ``says`` is empty for notes."""
-    columns = ("name", "measured", "needed", "holds", "meaning")
-    return [
-        dict(zip(columns, describe(check), strict=True))
-        | {
-            "needed": check.needed.replace("<=", "≤").replace(">=", "≥"),
-            "reference": check.reference,
-            "symbol": check.symbol,
-            "says": status(check),
-        }
-        | {"short": first_sentence(check.meaning), "remedy": check.remedy if status(check) in ("bad", "look") else ""}
-        for check in evidence.checks
-    ]
+def _statement(mark: str, one: Statement) -> dict[str, str]:
+    """A statement as texts."""
+    return {"says": mark, "name": one.name, "measured": one.measured, "needed": _signs(one.needed), "meaning": one.sentence}
+
+
+def _check(check: Check) -> dict[str, str]:
+    """A check as texts; ``says`` is empty for notes."""
+    mark = status(check)
+    found = dict(zip(("name", "measured", "needed", "holds", "meaning"), describe(check), strict=True))
+    remedy = check.remedy if mark in ("bad", "look") else ""
+    return found | {
+        "needed": _signs(check.needed), "reference": check.reference, "symbol": check.symbol, "says": mark, "remedy": remedy
+    }  # fmt: skip
+
+
+def _signs(needed: str) -> str:
+    return needed.replace("<=", "≤").replace(">=", "≥")
 
 
 def first_sentence(text: str) -> str:

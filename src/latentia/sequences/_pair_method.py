@@ -371,15 +371,14 @@ class PairMethod:
         deviations = [np.sqrt(other**2 * direction + space.marginals / n) for other in shares[::-1]]
         return np.array([np.sqrt(2 / np.pi) * float(one.sum()) for one in deviations])
 
-    def errors_of_halves(self, found: Found, chain: Chain, steps: Steps) -> np.ndarray | None:
-        """Distances of the states' symbols to those of two halves of the parts; None where there are no two."""
+    def symbols_of_halves(self, found: Found, steps: Steps) -> list[np.ndarray]:
+        """Symbols of the states of two halves of the parts, (2, n) each; nothing where there are no two."""
         if self.cross_fit % 2:
-            return None
-        distances, middle = [], self.cross_fit // 2
+            return []
+        halves, middle = [], self.cross_fit // 2
         for half in (range(middle), range(middle, self.cross_fit)):
             space = _towards(found.space.vectors[:, 0], self.space(steps, found.weights, half))
             moments = _together([found.parts[p][1] for p in half], steps.copies)
             own = _solve(moments, space, space.marginals, self.method)
-            symbols = np.tile(space.marginals, (2, 1)) if own is None else own.emissions
-            distances.append(np.abs(chain.emissions - symbols).sum(axis=1))
-        return np.asarray(np.mean(distances, axis=0) / np.sqrt(steps.excess))
+            halves.append(np.tile(space.marginals, (2, 1)) if own is None else own.emissions)
+        return halves

@@ -31,6 +31,7 @@ from .._stages import Fitted, Part
 from ..evidence import (
     Check,
     PartErrors,
+    mean_cosine,
     settled_checks,
 )
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -292,6 +293,16 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         against = [] if chain is None else self._pairs.against_frequencies(first, steps)
         return [*chain_checks(measured, steps.n), *settled_checks(fitted.model.refinement), *against], parts
 
+    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+        """By how the symbols of the two states differ, over the noise of their frequencies."""
+        found: Found = fitted.found.found
+        if found.chain is None or not self.n_splits:
+            return None
+        scale = 1 / np.sqrt(np.maximum(found.chain.emissions.mean(axis=0), np.finfo(float).tiny))
+        apart = [scale * (one[0] - one[1]) for one in self._pairs.symbols_of_halves(found, fitted.moments)]
+        whole = scale * (found.chain.emissions[0] - found.chain.emissions[1])
+        return mean_cosine([whole] * 2, [[half] * 2 for half in apart])
+
     @property
     def _pairs(self) -> PairMethod:
         return PairMethod(self.method, self.cross_fit, self.tau, self._seed, self.n_jobs)
@@ -346,9 +357,11 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         if not self.n_splits:
             return PartErrors.none("No errors were asked for: n_splits is 0.")
         errors = self._pairs.errors_of_moments(found, chain, steps.n / steps.copies)
-        halves = self._pairs.errors_of_halves(found, found.chain, steps)
-        if halves is not None:
-            errors = np.maximum(errors, halves[np.argsort(-found.chain.startprob, kind="stable")])
+        halves = self._pairs.symbols_of_halves(found, steps)
+        if halves:
+            distances = np.mean([np.abs(found.chain.emissions - half).sum(axis=1) for half in halves], axis=0)
+            order = np.argsort(-found.chain.startprob, kind="stable")
+            errors = np.maximum(errors, distances[order] / np.sqrt(steps.excess))
         return PartErrors(errors, 2).widened(fit.bias(self._apart()), 2.0)
 
     def _apart(self) -> float:

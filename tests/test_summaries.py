@@ -22,7 +22,8 @@ CELLS = (str, int, float, bool, type(None), list, tuple)
 def evidence(errors=(0.1, 0.3, 0.6)):
     found = None if errors is None else np.array(errors)
     mean = None if errors is None else float(found.mean())
-    return Evidence([Check("expected error", "", mean, at_most(0.25), "", "", "verdict")], found)
+    good = (Check(role, "", 1.0, at_most(2), "", "", role) for role in ("veto", "caution"))
+    return Evidence([Check("expected error", "", mean, at_most(0.25), "", "", "verdict"), *good], found)
 
 
 def components(**options):
@@ -60,6 +61,7 @@ def test_every_number_of_the_methods_text_is_the_fits_own(case):
     assert len(sources) == 1
     told = [first, *sources, latentia.__version__, evidence.verdict, repr(model.get_params(deep=False))]
     told += [" ".join(describe(check)) for check in checks]
+    told += [" ".join((one.measured, one.needed, one.sentence)) for one in evidence.of_components.statements]
     told += [str(row["n_components"]) for row in model.compared]
     told += [str(vars(model).get(name)) for name in ("n_features_in_", "n_iter_", "_seed", "n_components_")]
     told += [
@@ -72,10 +74,12 @@ def test_every_number_of_the_methods_text_is_the_fits_own(case):
     assert evidence.verdict in text
     assert type(model).__name__ in text
     assert "Method: " in text
-    assert all(check.name in text for check in evidence.failed)
+    names = ["Found again: ", "Error: ", "Structure: ", "Fit: "]
+    assert sorted(names, key=text.index) == names
+    assert all(check.name in text for _, check in evidence.reasons)
     marked = evidence.to_markdown()
     assert evidence.verdict in marked
-    assert all(f"| {check.name} |" in marked for _, check in evidence.rests_on())
+    assert all(f"| {one.name} |" in marked for _, one in [*evidence.marks, *evidence.reasons])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

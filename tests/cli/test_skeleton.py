@@ -288,7 +288,7 @@ def test_the_default_output_is_short_and_all_checks_are_there_on_request(call, t
     printed = call("mixture", table, *options, "--out", tmp_path / "o")
     assert len(printed.splitlines()) <= 20
     assert "tensor residual" not in printed
-    assert re.search(r"^  ok   expected error +0\.\d+  needed <= ", printed, re.MULTILINE)
+    assert re.search(r"^  ok   error +0\.\d+  needed <= ", printed, re.MULTILINE)
     printed = call("mixture", table, *options, "--evidence", "--out", tmp_path / "p")
     assert "tensor residual" in printed
     assert "All checks:" not in printed
@@ -338,11 +338,13 @@ def test_screen_files_and_report_say_what_the_evidence_says(call, rows, table, t
     evidence = latentia.load(out / "model.npz").evidence_
     assert " ".join(printed.split()).count(" ".join(f"{evidence.verdict} {evidence.advice}".split())) == 1
     said = re.findall(r"^  (ok|look|bad) +", printed, re.MULTILINE)
-    assert said == [mark for mark, _ in evidence.rests_on()]
+    assert said == [mark for mark, _ in [*evidence.marks, *evidence.reasons]]
     checks = rows(out / "evidence.csv")
     assert checks[0]["says"] == evidence.grade
-    assert [row["name"] for row in checks[1:]] == [check.name for check in evidence.checks]
-    assert [row["says"] for row in checks[1:] if row["says"]] == said
+    names = [one.name for one in evidence.statements]
+    assert [row["name"] for row in checks[1:]] == names + [check.name for check in evidence.checks]
+    marks = [*evidence.marks, *evidence.rests_on()]
+    assert [row["says"] for row in checks[1:] if row["says"]] == [mark for mark, _ in marks]
     means = rows(out / "means.csv")
     assert [row["grade"] for row in means] == [one.grade for one in evidence.components]
     assert all(f"{float(row['expected error']):.2f}  {row['grade']}" in printed for row in means)
@@ -364,7 +366,7 @@ def test_lines_of_checks_end_where_the_screen_does(capsys, width, full):
     assert lines[0].startswith("SUPPORTED WITH CARE. ")
     assert "Mind it." in lines[1:3]
     assert max(map(len, lines[:-2])) <= width
-    assert sum(line.startswith(("  ok   expected", "  look something")) for line in lines) == 2
+    assert sum(line.startswith(("  open found again", "  ok   error", "  open structure", "  look fit")) for line in lines) == 4
     assert any("for some" in line for line in lines) == full
 
 

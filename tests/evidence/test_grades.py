@@ -51,7 +51,7 @@ def evidence(mean, *others, errors=(0.1, 0.2), shares=None, again=None):
         (0.6, [line("trivial", 3.0, "veto")], (0.1, 1.1), "not supported"),
         (0.2, [line("parts fitted", 3.0, "verdict")], (0.1, 0.3), "not supported"),
         (None, [], None, "not supported"),  # what was not measured is not supported
-        (float("nan"), [], (0.1, 0.3), "not supported"),
+        (float("nan"), [], (float("nan"), 0.9), "not supported"),
     ],
 )
 def test_the_rule_of_grades(mean, others, errors, grade):

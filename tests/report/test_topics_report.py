@@ -192,14 +192,15 @@ def test_evidence_and_comparison_are_shown(fitted, parsed):
 
 def _evidence(error, errors):
     check = Check("expected error", "", error, at_most(0.4), "", "", "verdict")
-    return Evidence([check], None if errors is None else np.array(errors))
+    good = (Check(role, "", 1.0, at_most(2), "", "", role) for role in ("veto", "caution"))
+    return Evidence([check, *good], None if errors is None else np.array(errors))
 
 
 @pytest.mark.parametrize(
     ("evidence", "headline", "grades"),
     [
-        (_evidence(0.2, [0.1, 0.2, 0.3, 0.2]), "Supported", ["supported"] * 4),
-        (_evidence(0.42, [0.1, 0.2, 0.5, 0.9]), "With care", ["supported", "supported", "with care", "not supported"]),
+        (_evidence(0.2, [0.1, 0.2, 0.3, 0.2]), "With care", ["supported"] * 4),  # whether they are found again was not measured
+        (_evidence(0.42, [0.1, 0.2, 0.5, 0.7]), "With care", ["supported", "supported", "with care", "with care"]),
         (
             _evidence(0.5, [0.1, 0.2, 1.0, 0.7]),
             "Partly supported",
@@ -208,7 +209,7 @@ def _evidence(error, errors):
         (_evidence(0.9, [0.9, 0.9, 0.9, 0.9]), "Not supported", ["not supported"] * 4),
         (
             _evidence(np.nan, [0.1, 0.9, 1.3, np.nan]),
-            "Not supported",
+            "Partly supported",
             ["supported", *["not supported"] * 2, "not measured"],
         ),
         (_evidence(None, None), "Not supported", ["not measured"] * 4),

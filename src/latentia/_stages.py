@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +27,17 @@ import numpy as np
 
 from . import _fields as of
 from ._base import Estimator
-from .evidence import Check, Evidence, PartErrors, Reading, doubted, found_again, neighbour_checks
+from .evidence import (
+    Check,
+    Drawn,
+    Evidence,
+    PartErrors,
+    Reading,
+    doubted,
+    found_again,
+    neighbour_checks,
+    simulated_checks,
+)
 from .exceptions import LatentiaError
 from .likelihood import Refinement
 from .moments import ColumnSpan, span_of
@@ -222,6 +232,14 @@ class Fitted:
         return again if gain > _CLEARLY else own
 
 
+def fit_alone(method: Staged, rows: Any, settings: Mapping[str, Any]) -> Fitted:
+    """The stages of a fit on other rows, by a method with other settings, and without evidence."""
+    one = copy(method)
+    one.__dict__ |= {"n_splits": 0, "keep_moments": False, "verbose": False, **settings}
+    dealt = one._dealt(rows)
+    return Fitted(one, rows, dealt, one._moments(rows, dealt))
+
+
 class Staged(Estimator):
     """Base of the estimators whose fit is the four stages."""
 
@@ -284,6 +302,10 @@ class Staged(Estimator):
         """What people read of the components of this estimator, mostly in ``fitted.some`` rows; None where it is one number."""
         return None
 
+    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+        """Some rows, and as many drawn from the fitted model with their design; None of a family that cannot draw rows."""
+        return None
+
     def _weighed(self, fitted: Fitted) -> np.ndarray | None:
         """What share of the data each component stands for, shape (K,), where no fitted attribute tells."""
         return None
@@ -318,6 +340,13 @@ class Staged(Estimator):
         """Give arrays of the columns that were kept entries for all columns."""
         raise NotImplementedError
 
+    def _simulated(self, fitted: Fitted) -> list[Check]:
+        """Whether rows that are drawn from the model look like real ones."""
+        if fitted.rows is None or not getattr(self, "n_splits", 0):
+            return []
+        drawn = self._drawn(fitted, np.random.default_rng([self._seed, 107]))
+        return [] if drawn is None else simulated_checks(drawn, self._seed, self._nouns[2].removesuffix("s"))
+
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
         """Fit: the stages in their order; exact moments take the place of those of rows, which may be None then."""
         dealt = self._dealt(rows) if dealt is None else dealt
@@ -328,10 +357,13 @@ class Staged(Estimator):
             checks, parts = weighed
             weighed = Evidence(checks, parts.errors, shares=self._weighed(fitted))
         components = weighed.of_components
+        components.checks = self._simulated(fitted) + components.checks
         if components.found_again is None:
             found = self._found_again(fitted)
             if found is not None:
                 components.found_again = doubted(found, self._may_be_nothing(fitted, components.checks))
+        if fitted.rows is None:
+            weighed.missing = components.missing = "Kept moments have no rows to measure it on: fit the rows."
         if fitted.reading is not None:
             components.checks += neighbour_checks(fitted.reading, dealt.stretch)
         self.evidence_ = weighed.bind(self)

@@ -28,6 +28,7 @@ from .words import UnsavedVectorizer, WordVectorizer
 __all__ = ["load", "save"]
 
 _FORMAT = 4
+_NOT_SAVED = ("_estimator", "held_out")  # of the evidence
 _HEADER = "header"
 _LONGEST_HEADER, _DEEPEST_HEADER = 1 << 26, 1000  # bytes, and brackets within brackets
 _MOST_PARSED = 1 << 28  # bytes of memory that a header takes besides its own
@@ -261,7 +262,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
             "dict": [[_encode(k, arrays, f"{name}.{i}k"), _encode(v, arrays, f"{name}.{i}")] for i, (k, v) in pairs]
         }
     if _is_record(type(value)):
-        fields = [one.name for one in dataclasses.fields(value) if one.name != "_estimator"]
+        fields = [one.name for one in dataclasses.fields(value) if one.name not in _NOT_SAVED]
         state = {key: _encode(getattr(value, key), arrays, f"{name}.{key}") for key in fields}
         return {"class": f"{type(value).__module__}:{type(value).__qualname__}", "state": state}
     if isinstance(value, Estimator):
@@ -337,7 +338,7 @@ def _record(name: Any, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
         raise LatentiaError(f"it has a {cls.__name__} where a record is needed")
     found = {}
     for one in dataclasses.fields(cls):
-        if one.name in state and one.name != "_estimator":
+        if one.name in state and one.name not in _NOT_SAVED:
             found[one.name] = _decode(state[one.name], arrays)
         elif one.default is not dataclasses.MISSING:
             found[one.name] = one.default

@@ -366,7 +366,10 @@ def test_lines_of_checks_end_where_the_screen_does(capsys, width, full):
     assert lines[0].startswith("SUPPORTED WITH CARE. ")
     assert "Mind it." in lines[1:3]
     assert max(map(len, lines[:-2])) <= width
-    assert sum(line.startswith(("  open found again", "  ok   error", "  open structure", "  look fit")) for line in lines) == 4
+    assert (
+        sum(line.startswith(("  open found again", "  ok   error", "  open structure", "  look fit")) for line in lines)
+        == 4
+    )
     assert any("for some" in line for line in lines) == full
 
 

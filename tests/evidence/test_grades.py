@@ -15,6 +15,7 @@ from latentia.evidence import (
     error_checks,
     recommend,
 )
+from latentia.evidence.sizes import falls
 from latentia.evidence.tensors import rank_checks
 
 
@@ -99,7 +100,9 @@ def test_what_other_rows_have_less_than_half_of_cannot_be_used():
     assert [one.grade for one in found.components] == ["supported", "not supported"]
     assert found.grade == "partly"
     assert found.statements[0].passed is False
-    assert "1 of 2 components is found again in halves of the rows, 1 not; 1 of 2 components can be used" in found.verdict
+    assert (
+        "1 of 2 components is found again in halves of the rows, 1 not; 1 of 2 components can be used" in found.verdict
+    )
 
 
 def test_what_is_found_again_can_be_used_with_care_up_to_the_next_component():
@@ -172,7 +175,12 @@ def test_a_dozen_lines_and_the_notes_apart():
     found = evidence(0.2, *notes, line("trivial", 1.0, "veto"))
     text = str(found)
     assert len(text.splitlines()) <= 12
-    assert [row.split()[1] for row in text.splitlines() if row.startswith("  ok")] == ["found", "error", "structure", "fit"]
+    assert [row.split()[1] for row in text.splitlines() if row.startswith("  ok")] == [
+        "found",
+        "error",
+        "structure",
+        "fit",
+    ]
     assert "theorem" not in text
     assert "NO" not in found.table()
     assert "theorem 7" in found.table()
@@ -271,3 +279,42 @@ def test_no_number_is_recommended_that_predicts_no_better_than_none():
     )
     assert recommend([none, better])[0] == 2
     assert recommend([none, worse])[0] == 1
+
+
+def likely(n, grade, nats, ratio=0.5):
+    """With the log-likelihood of 100 rows, some far more likely than others, in all numbers alike."""
+    noise = np.random.default_rng(n).normal(0, 0.02, 100)
+    return Size(n, grade, 0.4 * ratio, 0.4, held_out=5 * np.sin(np.arange(100)) + nats + noise - noise.mean())
+
+
+def test_the_smallest_number_that_predicts_other_rows_about_as_well():
+    found = [likely(2, "with care", -7.0), likely(4, "with care", -6.001), likely(6, "supported", -6.0)]
+    number, why = recommend(found, "causes")
+    assert number == 4
+    assert "the smallest with about the best held-out log-likelihood" in why
+    assert recommend([found[0], likely(4, "with care", -6.2), found[2]])[0] == 6
+
+
+def test_a_standard_error_is_at_most_a_fiftieth_of_a_nat():
+    rng = np.random.default_rng(0)
+    wide = [Size(k, "supported", 0.1, 0.4, held_out=rng.normal(nats, 2.0, 50)) for k, nats in ((2, -9.0), (3, -6.0))]
+    assert recommend(wide)[0] == 3
+
+
+def test_no_number_is_taken_that_is_not_supported_while_another_is():
+    found = [likely(2, "partly", -7.0), likely(4, "not supported", -6.0)]
+    assert recommend(found)[0] == 2
+    none = [likely(2, "not supported", -7.0), likely(4, "not supported", -6.0)]
+    assert recommend(none)[0] == 4
+    assert "supports none of these numbers" in recommend(none)[1]
+
+
+def test_larger_numbers_are_tried_while_they_predict_better():
+    rising = [likely(k, "not supported" if k > 3 else "supported", -8.0 + 0.2 * k, ratio=k) for k in range(2, 9)]
+    assert not enough_sizes(rising)
+    assert enough_sizes([*rising, *(likely(k, "supported", -8.0) for k in range(9, 13))])
+
+
+def test_a_grade_that_falls_with_all_rows():
+    assert falls(likely(4, "with care", -6), likely(4, "not supported", -6))
+    assert not falls(likely(4, "with care", -6), likely(4, "supported", -6))

@@ -110,7 +110,9 @@ def test_topics_are_found_again_and_surplus_ones_are_not() -> None:
     evidence = AnchorTopics(6).fit(corpus.counts).evidence_
     found = [one.found_again for one in evidence.components]
     assert sum(again(value) == "yes" for value in found) == 4
-    assert "4 of 6 topics are found again in halves of the documents, 2 not; 4 of 6 topics can be used" in evidence.verdict
+    assert (
+        "4 of 6 topics are found again in halves of the documents, 2 not; 4 of 6 topics can be used" in evidence.verdict
+    )
     frame = evidence.components.to_frame()
     assert list(frame["found_again"]) == found
     assert "expected_error" in frame
@@ -145,4 +147,6 @@ def test_the_grade_follows_from_it() -> None:
     for found, grade in ((None, "with care"), (np.zeros(3), "not supported"), (np.ones(3), "supported")):
         other = Evidence(evidence.checks, evidence.component_errors, found_again=found)
         assert other.grade == grade
-        assert (other.statements[0].passed, other.statements[0].value) == ((None, None) if found is None else (found[0] == 1, found[0]))
+        assert (other.statements[0].passed, other.statements[0].value) == (
+            (None, None) if found is None else (found[0] == 1, found[0])
+        )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 from latentia.datasets import planted
+from latentia.evidence import null_checks
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.mixtures._cloud import gains_more, have_valley, one_cloud
+from latentia.mixtures._cloud import have_valley, one_cloud
 
 
 def test_a_cloud_has_the_covariance_of_the_rows_and_no_clusters() -> None:
@@ -33,6 +35,37 @@ def test_rows_between_two_means_leave_a_valley_only_where_there_are_two_clusters
     assert not have_valley(cut[:, None], np.array([[-0.5], [0.5]]), (cut > 0).astype(int))
 
 
+def test_a_gain_is_compared_with_those_of_nulls() -> None:
+    nulls = [0.1, 0.12, 0.08, 0.11, 0.09, 0.1]
+    (check,) = null_checks(0.5, nulls, "single clouds")
+    assert check.role == "veto"
+    assert check.holds
+    assert not null_checks(0.12, nulls, "single clouds")[0].holds
+    assert null_checks(0.5, nulls[:2], "single clouds") == []
+
+
+@pytest.mark.parametrize("shape", ["spherical", "full"])
+def test_single_clouds_are_denied_and_clusters_are_not(shape: str) -> None:
+    rng = np.random.default_rng(410)
+    tails = rng.standard_normal((600, 4)) / np.sqrt(rng.chisquare(3, (600, 1)) / 3)
+    clouds = (tails, rng.uniform(-1, 1, (600, 4)), rng.standard_normal((600, 4)) @ rng.standard_normal((4, 4)))
+    for cloud in clouds:
+        evidence = SphericalGaussianMixture(3, covariance_type=shape).fit(cloud).evidence_
+        assert evidence.grade == "not supported"
+        assert evidence.statements[2].passed is False
+    iris = SphericalGaussianMixture(3, covariance_type=shape).fit(load_iris().data).evidence_
+    assert iris["better than single clouds"].holds
+    assert iris.grade != "not supported"
+
+
+def test_of_many_rows_the_standard_error_tells() -> None:
+    rows = planted.gaussian_mixture(12_000, n_components=3, n_features=4, random_state=1).X
+    evidence = SphericalGaussianMixture(3).fit(rows).evidence_
+    assert "single clouds" not in str(evidence.checks)
+    assert evidence["better than one component"].role == "veto"
+    assert evidence.statements[2].passed
+
+
 @pytest.mark.parametrize("shape", ["spherical", "full"])
 def test_parts_of_a_cloud_are_not_found_again(shape: str) -> None:
     rng = np.random.default_rng(2)
@@ -46,9 +79,3 @@ def test_components_that_overlap_are_found_again() -> None:
     rows = planted.gaussian_mixture(1500, n_components=2, n_features=4, separation=3, random_state=1).X
     evidence = SphericalGaussianMixture(2).fit(rows).evidence_
     assert evidence.found_again.min() > 0.9
-
-
-def test_more_is_asked_of_components_whose_shape_is_wrong() -> None:
-    assert gains_more(0.06, -0.05, shaped=True)
-    assert not gains_more(0.06, -0.05, shaped=False)
-    assert not gains_more(0.12, 0.11, shaped=True)

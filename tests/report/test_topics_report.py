@@ -199,7 +199,11 @@ def _evidence(error, errors):
 @pytest.mark.parametrize(
     ("evidence", "headline", "grades"),
     [
-        (_evidence(0.2, [0.1, 0.2, 0.3, 0.2]), "With care", ["supported"] * 4),  # whether they are found again was not measured
+        (
+            _evidence(0.2, [0.1, 0.2, 0.3, 0.2]),
+            "With care",
+            ["supported"] * 4,
+        ),  # whether they are found again was not measured
         (_evidence(0.42, [0.1, 0.2, 0.5, 0.7]), "With care", ["supported", "supported", "with care", "with care"]),
         (
             _evidence(0.5, [0.1, 0.2, 1.0, 0.7]),

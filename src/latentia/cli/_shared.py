@@ -24,9 +24,9 @@ from .._scratch import can_write
 from .._terminal import Terminal, say
 from ..datasets.tables import CellError
 from ..evidence import Evidence
-from ..evidence.checks import Check, describe, number_text
+from ..evidence.checks import describe, number_text
+from ..evidence.sizes import Size, all_sizes, falls, recommend
 from ..evidence.statements import status
-from ..evidence.sizes import Size, all_sizes, recommend
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..passes.formats import known_encoding
@@ -143,9 +143,11 @@ def learn(
     with named(source):
         if compare is not None and len(sizes) > 1:
             how = compare()
-            rows, size, why = _compared(how, sizes, console, results.progress, evidence)
+            compared = _compared(how, sizes, console, results.progress, evidence)
+            model, rows, size, why = _best(how, compared, fit, evidence, console)
             comparison = {"held_out": how.held_out, "rows": rows, "recommended": size, "why": why}
-        model = fit(size)
+        else:
+            model = fit(size)
     model.reading_ = dict(reading)
     found = evidence(model)
     if rows:
@@ -234,8 +236,8 @@ def _compared(
     console: Console,
     progress: bool,
     evidence: Callable[[Any], Evidence],
-) -> tuple[Rows, int, str]:
-    """A row of measures for every number of components that the data can carry, printed; the best number, and why."""
+) -> tuple[Rows, list[Size]]:
+    """A row of measures for every number of components that the data can carry, and what the evidence says of each."""
     rows: Rows = []
     found: list[Size] = []
     work = sum(int(size or 1) for size in sizes)  # larger numbers take longer
@@ -255,15 +257,43 @@ def _compared(
                 say(f"-k {size} and more are skipped: {error.problem}", console)
                 break
             advance(int(size or 1))
-    rows.sort(key=lambda row: row[how.noun])
+    return rows, found
+
+
+def _best(
+    how: Comparison,
+    compared: tuple[Rows, list[Size]],
+    fit: Callable[[int | None], Any],
+    evidence: Callable[[Any], Evidence],
+    console: Console,
+) -> tuple[Any, Rows, int, str]:
+    """The model of all rows with the best number, the rows of the comparison, which are printed, the number, and why.
+
+    Where the grade of a number falls when all rows are fitted, that is its grade, and the best number may be another one.
+    """
+    rows, found = compared
+    order = sorted(range(len(rows)), key=lambda i: rows[i][how.noun])
+    rows, found = [rows[i] for i in order], [found[i] for i in order]
+    fallen: list[str] = []
+    while True:
+        best, sentence = how.choose(rows) if how.choose else recommend(found, how.noun)
+        model = fit(best)
+        said = evidence(model)
+        at = next(i for i, size in enumerate(found) if size.n_components == best)
+        final = replace(Size.of(best, said), held_out=found[at].held_out)
+        if how.choose or not falls(found[at], final):
+            break
+        fallen.append(
+            f"-k {best} is {final.grade} with all rows, and was {found[at].grade} with those that were compared."
+        )
+        found[at], rows[at] = final, rows[at] | {"grade": _grade(said.topics or said)}
     if all(row["goodness of fit"] is None for row in rows):
         rows = [{name: value for name, value in row.items() if name != "goodness of fit"} for row in rows]
-    best, sentence = how.choose(rows) if how.choose else recommend(found, how.noun)
-    _print_comparison(
-        rows, best, f"Comparison ({f'held out: {how.held_out}' if how.held_out else 'on all rows'})", console
-    )
-    say(sentence, console)
-    return rows, best, sentence
+    where = f"held out: {how.held_out}" if how.held_out else "on all rows"
+    _print_comparison(rows, best, f"Comparison ({where})", console)
+    for line in [*fallen, sentence]:
+        say(line, console)
+    return model, rows, best, " ".join([*fallen, sentence])
 
 
 def _columns(found: Size) -> dict[str, Any]:
@@ -558,6 +588,8 @@ def _write_evidence(path: Path, evidence: Evidence) -> None:
     for what, one in (("grade", evidence), ("grade of the topics", evidence.topics)):
         if one is not None:
             rows.append([_grade(one), what, "", "", "", f"{one.verdict} {one.advice}", ""])
-            rows += ([mark, said.name, "", said.value, said.needed, said.sentence, "statement"] for mark, said in one.marks)
+            rows += (
+                [mark, said.name, "", said.value, said.needed, said.sentence, "statement"] for mark, said in one.marks
+            )
             rows += ([status(check), *(getattr(check, name) for name in header[1:])] for check in one.checks)
     write_csv(path, header, ([_in_command(cell) if isinstance(cell, str) else cell for cell in row] for row in rows))

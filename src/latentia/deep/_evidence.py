@@ -441,7 +441,7 @@ def _rank_checks(m: Measured) -> list[Check]:
             Check(
                 "units not found again", "", surplus, at_most(_MOST_SURPLUS, "of those found"),
                 "Units that fits on halves of the rows do not have: fragments, accidents, or units with few firings.",
-                "not in the thesis", "caution",
+                "not in the thesis", "note",
                 "Some units are not found again in halves of the rows: leave out those with a large expected error.",
             )
         )  # fmt: skip

@@ -5,9 +5,21 @@ from .checks import Bound, Check, above, at_least, at_most, between, equal_to, w
 from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
+from .nulls import MOST_ROWS, NULLS, null_checks
 from .parts import PartErrors
-from .repeats import Reading, again, again_text, doubted, found_again, mean_cosine, neighbour_checks, parts_text, repeated
+from .repeats import (
+    Reading,
+    again,
+    again_text,
+    doubted,
+    found_again,
+    mean_cosine,
+    neighbour_checks,
+    parts_text,
+    repeated,
+)
 from .settled import settled_checks
+from .simulated import Drawn, simulated_checks
 from .sizes import CANDIDATES, Size, all_sizes, and_beyond, beyond, enough_sizes, recommend, until_enough
 from .spectrum import left_out, noise_limit
 from .spread import Spread, spread_of_documents
@@ -20,11 +32,14 @@ from .views import ViewMisfits, counted_parameters
 __all__ = [
     "CANDIDATES",
     "GRADES",
+    "MOST_ROWS",
+    "NULLS",
     "STATEMENTS",
     "Bound",
     "Check",
     "Component",
     "Components",
+    "Drawn",
     "Evidence",
     "Grade",
     "Misfit",
@@ -58,12 +73,14 @@ __all__ = [
     "misfit_of_tensor",
     "neighbour_checks",
     "noise_limit",
+    "null_checks",
     "parts_text",
     "rank_checks",
     "recommend",
     "repeated",
     "separation_limit",
     "settled_checks",
+    "simulated_checks",
     "spread_of_documents",
     "tensor_checks",
     "trivial_checks",

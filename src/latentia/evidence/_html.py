@@ -101,7 +101,13 @@ def _folded(summary: str, inside: str) -> str:
 
 def _checks(evidence: Shown) -> str:
     rows = [
-        [_badge(*_SAYS[mark], mark), f"<b>{one.name}</b>", escape(one.measured), _needed(one.needed), escape(one.sentence)]
+        [
+            _badge(*_SAYS[mark], mark),
+            f"<b>{one.name}</b>",
+            escape(one.measured),
+            _needed(one.needed),
+            escape(one.sentence),
+        ]
         for mark, one in evidence.marks
     ]
     for mark, check in evidence.reasons:

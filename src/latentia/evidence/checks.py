@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 import numpy as np
+
+from .. import _fields as of
 
 EXPECTED_ERROR = "expected error"
 PARTS_FITTED = "parts fitted"
@@ -107,6 +109,8 @@ class Check:
         What to do where it fails, in a sentence; as far as can be, something that was measured on this data.
     suggests : int
         How many components the remedy says to try; 0 if it names no number.
+    held_out : ndarray or None
+        Log-likelihood of rows under fits to others, shape (n,), where that is what was measured. It is not saved.
     """
 
     name: str
@@ -118,6 +122,7 @@ class Check:
     role: Literal["note", "caution", "veto", "verdict"] = "note"
     remedy: str = ""
     suggests: int = 0
+    held_out: Annotated[np.ndarray | None, of.numbers("*")] = field(default=None, repr=False, compare=False)
 
     @property
     def holds(self) -> bool | None:

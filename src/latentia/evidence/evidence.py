@@ -213,6 +213,11 @@ class Evidence:
         return None if value is None or isinstance(value, str) else float(value)
 
     @property
+    def held_out(self) -> np.ndarray | None:
+        """Log-likelihood of rows that were not learned from, shape (n,), by which numbers of components are compared."""
+        return next((check.held_out for check in self.checks if check.held_out is not None), None)
+
+    @property
     def limit(self) -> float | None:
         """The mean expected error up to which the components are supported."""
         if self.topics is not None:

@@ -76,7 +76,8 @@ def repeated(one: Reading, other: Reading) -> np.ndarray:
 
 def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
     """How much of each component fits on halves of the data have in the mean, shape (K,); None of one that all rows have alike,
-    or without halves."""
+    or without halves.
+    """
     if not halves or (len(whole.shares) == 1 and not _standard(whole.shares).any()):
         return None
     found = np.mean([repeated(whole, half) for half in halves], axis=0)

@@ -1,17 +1,22 @@
-"""How many components: the number that the evidence recommends, of those that were fitted.
+"""How many components: one rule for all families, by the grades of fits and by how well they predict rows that were held out.
 
-Too few components stand for several each, which goodness of fit and rank see; too many are within the noise, which the
-expected error sees: it jumps. So the largest number of the best grade is recommended before the error jumps for good: a jump is
-passed over where a larger number is as good as the one before it.
-Where fits are partly supported at best, it is the largest of these numbers with about the least error, and where none is
-supported, the one with the least among those that predict better than a model without components, if any do.
+A number whose fit is *not supported* is never taken while another number's fit has a better grade. Of the others it is the
+smallest one whose held-out log-likelihood is within one standard error of the best, of differences in the same rows, and at most
+.02 nats a row below it: likelihood goes on rising a little long after components have become arbitrary.
+
+Where a family has no likelihood, or fits have no halves, the grades and the expected error decide: too many components are within
+the noise, and the error jumps. So the largest number of the best grade is taken before it jumps for good; where fits are partly
+supported at best, the largest with about the least error, and where none is supported, the one with the least among those that
+predict better than a model without components, if any do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from .checks import number_text
 from .evidence import Evidence
@@ -26,6 +31,7 @@ _AS_GOOD = 1.1  # times the least error
 _HOPELESS = 4  # sizes in a row of a worse grade, or of errors well above the least one, after one that is better
 _WELL_ABOVE = 1.25
 _UP, _DOWN = 0.15, 0.75  # to the next numbers beyond those compared
+_MOST_BELOW = 0.02  # nats a row below the best held-out likelihood
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,8 @@ class Size:
         What the components leave of the moments, over noise.
     vetoed : bool
         Whether a veto failed: the fit predicts no better than a model without components, for instance.
+    held_out : ndarray or None
+        Log-likelihood of rows, or groups of rows, that were not learned from, the same ones for all numbers; nats a row.
     """
 
     n_components: int
@@ -49,6 +57,7 @@ class Size:
     limit: float | None
     goodness: float | None = None
     vetoed: bool = False
+    held_out: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, n_components: int, evidence: Evidence) -> Size:
@@ -57,7 +66,9 @@ class Size:
         fit = next((check for check in evidence.checks if check.name == "goodness of fit"), None)
         goodness = fit.measured if fit is not None and isinstance(fit.measured, (int, float)) else None
         vetoed = any(check.role == "veto" and check.holds is False for check in evidence.checks)
-        return cls(n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness, vetoed)
+        return cls(
+            n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness, vetoed, evidence.held_out
+        )
 
     @property
     def ratio(self) -> float:
@@ -79,16 +90,21 @@ class Size:
             "expected error": self.expected_error,
             "limit": self.limit,
             "goodness of fit": self.goodness,
+            "held out": None if self.held_out is None else float(self.held_out.mean()),
         }
 
 
 def enough_sizes(sizes: Sequence[Size]) -> bool:
-    """Whether larger numbers need not be tried: four in a row are worse than the best, in grade or by a quarter in their error.
+    """Whether larger numbers need not be tried: four in a row are worse than the best.
 
-    Components that stand for several each make small numbers bad, so that the best one must be partly supported.
+    By held-out likelihood, where there is one: none of the four would be taken. Else in grade or by a quarter in their error:
+    components that stand for several each make small numbers bad, so that the best one must be partly supported.
     """
     if len(sizes) <= _HOPELESS:
         return False
+    if _comparable(sizes):
+        best = max(sizes, key=_mean_held_out)
+        return best not in sizes[-_HOPELESS:] and not any(_as_likely(size, best) for size in sizes[-_HOPELESS:])
     best = min(sizes, key=lambda size: (GRADES.index(size.grade), size.error))
     worse = [size.grade != best.grade or size.error > _WELL_ABOVE * best.error for size in sizes[-_HOPELESS:]]
     return best.grade != "not supported" and all(worse)
@@ -136,6 +152,11 @@ def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str
         What several components are called.
     """
     ordered = sorted(sizes, key=lambda size: size.n_components)
+    usable = [size for size in ordered if size.grade != "not supported"] or ordered
+    if _comparable(usable):
+        most_likely = max(usable, key=_mean_held_out)
+        chosen = next(size for size in usable if size is most_likely or _as_likely(size, most_likely))
+        return chosen.n_components, _reason(chosen, most_likely, many)
     best = min((size.grade for size in ordered), key=GRADES.index)
     of_best = [size for size in ordered if size.grade == best]
     if best in ("supported", "with care"):
@@ -157,3 +178,40 @@ def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str
     error = "not measured" if chosen.expected_error is None else number_text(chosen.expected_error)
     limit = "" if chosen.limit is None else f", limit {number_text(chosen.limit)}"
     return chosen.n_components, f"{chosen.n_components} {many}: {why} (expected error {error}{limit}, {chosen.grade})."
+
+
+def _comparable(sizes: Sequence[Size]) -> bool:
+    """Whether all have the likelihoods of the same rows."""
+    lengths = {None if size.held_out is None else len(size.held_out) for size in sizes}
+    return None not in lengths and len(lengths) == 1 and all(np.isfinite(_mean_held_out(size)) for size in sizes)
+
+
+def _mean_held_out(size: Size) -> float:
+    return -np.inf if size.held_out is None else float(size.held_out.mean())
+
+
+def _as_likely(size: Size, best: Size) -> bool:
+    """Whether it predicts other rows as well as the best one, up to a standard error, and nearly so in any case."""
+    assert size.held_out is not None
+    assert best.held_out is not None
+    below = best.held_out - size.held_out
+    error = float(below.std()) / np.sqrt(max(len(below) - 1, 1))
+    return float(below.mean()) <= min(error, _MOST_BELOW)
+
+
+def _reason(chosen: Size, best: Size, many: str) -> str:
+    """The number and why it was taken."""
+    likely = f"held-out log-likelihood {number_text(_mean_held_out(chosen))} a row"
+    if chosen is best:
+        why = f"the best {likely}"
+    else:
+        why = (
+            f"the smallest with about the best {likely} ({best.n_components} have {number_text(_mean_held_out(best))})"
+        )
+    none = "; the evidence supports none of these numbers" if chosen.grade == "not supported" else ""
+    return f"{chosen.n_components} {many}: {why} ({chosen.grade}{none})."
+
+
+def falls(promised: Size, final: Size) -> bool:
+    """Whether the fit of all rows has a worse grade than that of some promised."""
+    return GRADES.index(final.grade) > GRADES.index(promised.grade)

@@ -129,7 +129,11 @@ def _found_again(found: np.ndarray | None, nouns: tuple[str, str, str], missing:
         text = " ".join(filter(None, (_NOTHING_MEASURED["found again"], missing)))
         return Statement("found again", None, str(needed), None, text)
     return Statement(
-        "found again", float(found.min()), str(needed), needed.holds(float(found.min())), found_sentence(found, nouns) + "."
+        "found again",
+        float(found.min()),
+        str(needed),
+        needed.holds(float(found.min())),
+        found_sentence(found, nouns) + ".",
     )
 
 

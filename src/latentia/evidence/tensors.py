@@ -144,7 +144,7 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
             Check(
                 "smallest singular value", f"sigma_{directions}(M_2)", last, above(last * m.noise.whitening, "its noise"),
                 "Can the components be told apart? The smallest singular value, and the noise it must exceed.",
-                "Condition 7.2.1, section 7.2", "caution",
+                "Condition 7.2.1, section 7.2", "note",
             )
         )  # fmt: skip
     return [

@@ -50,5 +50,6 @@ def trivial_checks(
             "not in the papers", "veto",
             f"This fit predicts no better than {against}: do not use it. Ask for fewer components, scale or clean the data, or "
             "try another model.",
+            held_out=None if extra else fitted,
         )
     ]  # fmt: skip

@@ -29,6 +29,7 @@ from .._stages import Fitted, Part
 from .._validation import number_table, table_blocks, weighted
 from ..evidence import (
     Check,
+    Drawn,
     PartErrors,
     Reading,
     TensorMeasured,
@@ -51,7 +52,7 @@ from ..moments import (
     span_of,
 )
 from ..moments.vectors import Coordinates
-from ..passes import Blocks, RowGroups, accumulate
+from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ..tensor import MomentNoise, decompose_operator
 from ..tensor.operators import stable, tensor_norm
 from ..tensor.polar import polar
@@ -338,6 +339,13 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     def _reading(self, fitted: Fitted) -> Reading:
         """The sources of rows."""
         return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
+
+    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn:
+        """Rows whose sources are those of different rows: of sources whose laws are not known it asks for independence."""
+        sources = np.asarray(self.transform(Blocks.from_array(*sample_rows(fitted.rows))))
+        sources, others = np.array_split(sources, 2)
+        names = [f"source {k}" for k in range(sources.shape[1])]
+        return Drawn(sources, rng.permuted(others, axis=0), names)
 
     def _distance(self, one: _Unmixing, other: _Unmixing, moments: _Moments) -> np.ndarray:
         return _crosstalk(other.matrix @ one.inverse)

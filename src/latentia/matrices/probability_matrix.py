@@ -376,7 +376,9 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         if not halves:
             return None
         i, j, chance = some_cells(fitted.moments.pairs.counts, self._seed)
-        beyond = [one.model.entries(i, j) if self.symmetric else one[0].entries(i, j) for one in (fitted.model, *halves)]
+        beyond = [
+            one.model.entries(i, j) if self.symmetric else one[0].entries(i, j) for one in (fitted.model, *halves)
+        ]
         whole, *others = [one / chance - 1 for one in beyond]
         return mean_cosine([whole], [[other] for other in others])
 

@@ -1,19 +1,33 @@
 """Whether components are what a mixture cuts a single cloud into. Halves of the rows cut it alike and find these again.
 
 A cloud has the rows' mean and covariance, and their distances from it in all directions alike: tails as heavy, and no clusters.
-Components may be its parts if no rows are missing between them, and if they gain hardly more over one Gaussian than a mixture
-of such a cloud does. Where rows do not lie about components as the model says they must gain more: a cube is no such cloud.
+One of another shape, such as a cube, gains a little more: so much does not count, unless rows are missing between components.
 """
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
+from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from ..evidence import MOST_ROWS, NULLS, Check, null_checks, trivial_checks
+from ..exceptions import LatentiaError
+from ..likelihood import log, normalised, one_gaussian
+from ..passes import Blocks, RowGroups, sample_rows
+from ._rows import Mixture
+
 _VANISHED = 1e-8  # of the widest direction
-_TIMES = 1.5  # what a cloud gains: tails like those of t with 6 degrees of freedom give up to 1.3
-_BEYOND = 0.2  # nats a row, where rows do not lie about components as they should: those of a cube gain up to .15
+_SAMPLE = 3000  # rows of a simulated cloud at most
+_OTHER_SHAPE = "One Gaussian predicts rows better than components of this shape: ask for another covariance_type."
+_SHAPE = 0.2  # nats a row, that a cloud of another shape may gain: cubes up to .15
 _WINDOW, _SHALLOW, _SURE = 0.125, 0.5, 2.0  # of the distance of two means; share of the rows there; standard errors
+_DEVIATIONS = 2.0  # standard errors of a gain in other rows
 
 
 def one_cloud(rows: np.ndarray, seed: int) -> np.ndarray:
@@ -27,12 +41,58 @@ def one_cloud(rows: np.ndarray, seed: int) -> np.ndarray:
     return np.asarray(mean + (directions * sizes[kept]) @ right[kept])
 
 
-def gains_more(of_rows: float, of_cloud: float, shaped: bool) -> bool:
-    """Whether the gain over one Gaussian, in nats a row, is clearly more than that of a cloud.
+def structure_checks(
+    blocks: Blocks, dealt: RowGroups, halves: list[tuple[Mixture, Any]], fit: Callable[[Blocks], Mixture], seed: int
+) -> list[Check]:
+    """Whether fits to halves predict the other halves better than one Gaussian does, and, of few rows, than single clouds are.
 
-    ``shaped`` says whether components are better than one Gaussian, and rows lie about them as the model says.
+    Parameters
+    ----------
+    halves : list of pairs
+        The mixture of one half and groups of the other half.
+    fit : callable
+        The mixture of some rows, as the estimator fits it.
     """
-    return of_rows > (_TIMES * of_cloud if shaped else of_cloud + _BEYOND)
+    gains = [_heights(mixture, sample_rows(blocks.group(other, dealt))[0]) for mixture, other in halves]
+    if not gains:
+        return []
+    fitted, trivial = (np.concatenate(one) for one in zip(*gains, strict=True))
+    nulls, gain = _of_clouds(blocks, fit, seed), float((fitted - trivial).mean())
+    allowed = 0.0 if not nulls or any(_has_valley(mixture, blocks.group(other, dealt)) for mixture, other in halves) else _SHAPE
+    lines = null_checks(gain - allowed, nulls, "single clouds")
+    options: dict[str, Any] = {"extra": 0, "n_rows": blocks.n_rows, "against": "one component"}
+    if not lines:
+        return trivial_checks(fitted, trivial, deviations=_DEVIATIONS, **options)
+    # Components of the wrong shape are worse than one Gaussian of the right one, and are there nevertheless.
+    (shape,) = trivial_checks(fitted, trivial, deviations=-_DEVIATIONS, **options)
+    return [*lines, replace(shape, role="caution", remedy=_OTHER_SHAPE)]
+
+
+def _of_clouds(blocks: Blocks, fit: Callable[[Blocks], Mixture], seed: int) -> list[float]:
+    """Gains of fits to one half of simulated clouds in the other half; none of many rows, or of sparse ones."""
+    (rows,) = sample_rows(blocks, _SAMPLE)
+    if blocks.n_rows > MOST_ROWS or sparse.issparse(rows):
+        return []
+    found, half = [], len(rows) // 2
+    for number in range(NULLS):
+        cloud = one_cloud(np.asarray(rows), seed + number)
+        with contextlib.suppress(LatentiaError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted, trivial = _heights(fit(Blocks.from_array(cloud[:half])), cloud[half:])
+            found.append(float((fitted - trivial).mean()))
+    return found
+
+
+def _heights(mixture: Mixture, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Log-densities of rows under a mixture, and under one Gaussian."""
+    fitted = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
+    return fitted, one_gaussian(rows, rows.shape[0])[0]
+
+
+def _has_valley(mixture: Mixture, blocks: Blocks) -> bool:
+    (rows,) = sample_rows(blocks)
+    shares = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[0]
+    return len(mixture.weights) > 1 and have_valley(np.asarray(rows), mixture.means, shares.argmax(axis=1))
 
 
 def have_valley(rows: np.ndarray, means: np.ndarray, labels: np.ndarray) -> bool:

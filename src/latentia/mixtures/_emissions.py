@@ -263,7 +263,7 @@ class Mixed:
             Check(
                 "spread of counts", "E (x - lambda)^2 / lambda", float(squares[worst]), at_most(_SPREAD, "1 for Poisson"),
                 f"How much the counts of {column!r}, the least regular ones, vary given the component.", "the model",
-                "caution", remedy,
+                "note", remedy,
             )
         ]  # fmt: skip
 

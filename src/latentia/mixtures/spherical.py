@@ -16,9 +16,7 @@ Princeton 2013, chapter 7, for the decomposition.
 
 from __future__ import annotations
 
-import contextlib
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -26,27 +24,27 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.base import DensityMixin, clone
+from sklearn.base import DensityMixin
 
 from .. import _fields as of
 from .._additive import Additive
 from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
-from .._stages import Fitted, Part
+from .._stages import Fitted, Part, fit_alone
 from .._validation import gaps_of, table_blocks, weighted
-from ..evidence import Check, PartErrors, above, trivial_checks
+from ..evidence import Check, Drawn, PartErrors, above
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
 from ..moments import ColumnSpan, FramedSums, WideSums
 from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
-from ._cloud import gains_more, have_valley, one_cloud
+from ._cloud import structure_checks
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
 from ._missing import ObservedRows, log_density, share_missing, whole_rows
 from ._moments import OVERSAMPLE, Moments, Recovered, recover
-from ._rows import GaussianRows, Mixture, n_parameters, n_told
+from ._rows import GaussianRows, Mixture, n_parameters
 from ._spherical_update import SphericalMixtureUpdate
 
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
@@ -302,13 +300,15 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         if self._gaps is not None:
             checks.append(share_missing(self._gaps))
         if fitted.rows is not None:
+            checks += _structure(self, fitted)
             checks += _of_rows(refined.parameters, fitted.rows, self.covariance_type) + _against_one_fewer(fitted)
         return checks, parts
 
-    def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> bool:
-        """Whether components may be what a single cloud is cut into: halves cut it alike."""
-        (rows,) = sample_rows(fitted.rows)
-        return _cuts_a_cloud(self, rows, fitted.model.parameters, fitted.rows.n_rows)
+    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+        rows = next(iter(fitted.some))[0]
+        if self._gaps is not None or sparse.issparse(rows):
+            return None
+        return Drawn(np.asarray(rows), self._mixture.draw(len(rows), rng)[0], self.column_names or ())
 
     @property
     def _round(self) -> bool:
@@ -488,49 +488,33 @@ def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
 
 
 def _of_rows(mixture: Mixture, blocks: Blocks, shape: str) -> list[Check]:
-    """What a sample of rows says: whether the fit predicts better than one Gaussian, and whether rows are far off."""
+    """What a sample of rows says: whether they lie about components as they should, and whether others fit better."""
+    (rows,) = sample_rows(blocks)
+    density = mixture.log_density(rows)
+    shares, _ = normalised(density + log(mixture.weights), mixture.weights)
+    return [
+        *shape_checks(density, shares, mixture.log_dets(), rows.shape[1]), *_against_full(rows, shares.T, shape)
+    ]  # fmt: skip
+
+
+def _structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
+    """Whether there are components at all, with the shape that would show them where these do not."""
+    blocks, dealt, mixture = fitted.rows, fitted.dealt, fitted.model.parameters
+    pairs = fitted.halves(1) if method.n_splits else []
+    halves = [(one.parameters, other) for pair, groups in zip(pairs, dealt.splits, strict=False)
+              for one, other in zip(pair, reversed(groups), strict=True)]  # fmt: skip
+    own = {"n_components": len(mixture.weights), "_gaps": None}
+    lines = structure_checks(
+        blocks, dealt, halves, lambda rows: fit_alone(method, rows, own).model.parameters, method._seed
+    )
+    if all(line.holds for line in lines):
+        return lines
     (rows,) = sample_rows(blocks)
     trivial, few = one_gaussian(rows, blocks.n_rows)
-    density, shares, better = _against_one(mixture, rows, blocks.n_rows, shape)
-    if better.holds is False:
-        least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
-        better = replace(better, remedy=shape_to_try(blocks, shares.T, shape, least) or better.remedy)
-    return [
-        better,
-        *shape_checks(density, shares, mixture.log_dets(), rows.shape[1]),
-        *_against_full(rows, shares.T, shape),
-    ]
-
-
-def _against_one(mixture: Mixture, rows: Any, n_rows: int, shape: str) -> tuple[np.ndarray, np.ndarray, Check]:
-    """Log-densities of rows in components, their shares in them, and whether these predict better than one Gaussian."""
-    trivial, few = one_gaussian(rows, n_rows)
-    density = mixture.log_density(rows)
-    shares, heights = normalised(density + log(mixture.weights), mixture.weights)
-    extra = n_told(mixture, shape, n_rows) - few
-    return density, shares, trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")[0]
-
-
-def _cuts_a_cloud(method: SphericalGaussianMixture, rows: Any, mixture: Mixture, n_rows: int) -> bool:
-    """Whether neither a valley nor more gain than in a single cloud says that there are components."""
-    density, shares, better = _against_one(mixture, rows, n_rows, method.covariance_type)
-    if sparse.issparse(rows) or have_valley(rows, mixture.means, shares.argmax(axis=1)):
-        return False
-    (spread,) = shape_checks(density, shares, mixture.log_dets(), rows.shape[1])
-    shaped = bool(better.holds and spread.holds)
-    fixed = {"n_splits": 0, "keep_moments": False, "verbose": False, "random_state": method._seed}
-    own = clone(method).set_params(n_components=len(mixture.weights), **fixed)
-    with warnings.catch_warnings(), contextlib.suppress(LatentiaError):
-        warnings.simplefilter("ignore")
-        cloud = one_cloud(rows, method._seed)
-        return not gains_more(_gain(mixture, rows), _gain(own.fit(cloud)._mixture, cloud), shaped)
-    return False
-
-
-def _gain(mixture: Mixture, rows: np.ndarray) -> float:
-    """Nats a row by which components are likelier than one Gaussian."""
-    heights = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
-    return float((heights - one_gaussian(rows, len(rows))[0]).mean())
+    shares, _ = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)
+    least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
+    shape = shape_to_try(blocks, shares.T, method.covariance_type, least)
+    return [replace(line, remedy=shape or line.remedy) for line in lines]
 
 
 def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:
@@ -543,7 +527,7 @@ def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:
         Check(
             "better than full covariances", "nats a row", -gain, above(-_FULL),
             "Gain in prediction of left-out rows over a fit with full covariances.",
-            "not in the paper", "caution", f"{what} within components: ask for covariance_type='full'.",
+            "not in the paper", "note", f"{what} within components: ask for covariance_type='full'.",
         )
     ]  # fmt: skip
 

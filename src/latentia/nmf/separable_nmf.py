@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from copy import copy
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -24,7 +23,7 @@ from scipy import sparse
 from .. import _fields as of
 from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
-from .._stages import Fitted, Part
+from .._stages import Fitted, Part, fit_alone
 from .._validation import gaps_of, table_blocks
 from ..evidence import Check, PartErrors, found_again
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -321,15 +320,14 @@ class SeparableNMF(FactorModel):
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """By the weights of rows, on halves of them: a component is in a half that has another row like it."""
         dealt, halves = deal(fitted.rows, self._seed), []
-        settings = {"n_splits": 0, "method": self.method_, "mixing": self.mixing_kind_, "refine": 0}
+        settings = {"method": self.method_, "mixing": self.mixing_kind_, "refine": 0}
         for half in dealt.splits[0] if self.n_splits else ():
-            one = copy(self)
-            one.__dict__ |= settings
             with contextlib.suppress(LatentiaError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                rows, whole = fitted.rows.group(half, dealt), RowGroups(1, self._seed)
-                one._keep(Fitted(one, rows, whole, one._moments(rows, whole)))
-                halves.append(one._reading(fitted))
+                other = fit_alone(self, fitted.rows.group(half, dealt), settings)
+                other.method._keep(other)
+                reading = other.method._reading(fitted)
+                halves += [] if reading is None else [reading]
         return found_again(self._reading(fitted), halves)
 
     def _signs(self, table: Table) -> bool:

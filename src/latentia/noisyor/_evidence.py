@@ -150,7 +150,7 @@ def _systematic(measured: Measured) -> list[Check]:
     lines = [
         Check(
             "most frequent cause", "max_k rho_k", most, at_most(MOST_PRIOR),
-            "Of causes that are nearly always on absences say too little.", "Theorem 3.1", "veto",
+            "Of causes that are nearly always on absences say too little.", "Theorem 3.1", "note",
         )
     ]  # fmt: skip
     remaining = measured.learner.remaining

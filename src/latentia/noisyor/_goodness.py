@@ -76,20 +76,20 @@ class Goodness:
             Check(
                 "causes independent", "mean z^2 of pairs", self.together, at_most(_MOST_TOGETHER, "1 for noise"),
                 "How often two causes are on in the same rows, against chance. Above the limit causes go together or shut each "
-                "other out, or there are too many of them.", "Definition 2.1", "caution",
+                "other out, or there are too many of them.", "Definition 2.1", "note",
                 "Some causes go together more or less often than by chance: read them as a group, or compare with fewer.",
             ),
             Check(
                 "findings independent", "mean z^2 of pairs", self.left, at_most(most, "1 for noise"),
                 "How often two findings are in the same rows, against what the causes of these rows say. Above the limit "
-                "findings depend on each other beside the causes, or causes are missing.", "Definition 2.1", "caution",
+                "findings depend on each other beside the causes, or causes are missing.", "Definition 2.1", "note",
                 "Findings go together in ways that these causes do not explain: compare with more causes, and leave out "
                 "findings that repeat others.",
             ),
             Check(
                 "rows of a cause alike", "relative to its size", self.bias, at_most(limit),
                 "How much a cause differs from row to row, beyond chance: its weights should be the same in all rows. "
-                "Expected errors are widened by it.", "Definition 2.1", "caution",
+                "Expected errors are widened by it.", "Definition 2.1", "note",
                 "Causes act differently in different rows: compare with other numbers of causes, let the prior be "
                 "estimated, or split the rows.",
             ),
@@ -192,7 +192,7 @@ def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, se
         Check(
             "classes of rows", "nats a row", gain, at_most(_CLASSES),
             f"What a mixture of {n_classes} classes of rows gains over as many causes in the likelihood of rows that neither "
-            "was learned from. Of causes several are on in a row; a row is of one class.", "not in the paper", "caution",
+            "was learned from. Of causes several are on in a row; a row is of one class.", "not in the paper", "note",
             f"Rows fall into classes, which describe them better than causes do: use MultiViewMixture({n_classes}, "
             "distribution='bernoulli') with the columns in three views.",
         )

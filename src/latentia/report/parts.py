@@ -127,7 +127,13 @@ def _grades(evidence: Evidence) -> list[tuple[Mark, int, str]]:
 
 def _statement(mark: str, one: Statement) -> dict[str, str]:
     """A statement as texts."""
-    return {"says": mark, "name": one.name, "measured": one.measured, "needed": _signs(one.needed), "meaning": one.sentence}
+    return {
+        "says": mark,
+        "name": one.name,
+        "measured": one.measured,
+        "needed": _signs(one.needed),
+        "meaning": one.sentence,
+    }
 
 
 def _check(check: Check) -> dict[str, str]:

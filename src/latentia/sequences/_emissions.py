@@ -32,6 +32,7 @@ from .updates import (
 Covariance: TypeAlias = Literal["diag", "full", "tied"]
 
 _TRUSTED = 0.4  # l1 error of a state's symbols (0 to 2)
+_PER_PARAMETER = 10  # steps, for each number of a linear function
 _FLOOR = 0.02  # least variance of a feature in a state that moments may give, as a share of the feature's
 _LEAST = 1e-4  # that EM may reach: states can be far narrower than they are apart
 PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
@@ -350,7 +351,16 @@ class Vectors:
         return *one_gaussian(rows, n_steps), "one Gaussian"
 
     def wandering(self, some: Blocks) -> list[tuple[np.ndarray, int, str]]:
-        return []
+        """Each step is a linear function of the last one: states may be what such a line is cut into."""
+        rows, lengths = (np.concatenate(pieces) for pieces in zip(*(block[:2] for block in some), strict=True))
+        n, d = rows.shape
+        if n < _PER_PARAMETER * d * d:
+            return []
+        later = np.setdiff1d(np.arange(n), np.cumsum(lengths) - lengths)
+        before = np.column_stack([np.ones(len(later)), rows[later - 1]])
+        left = rows - rows.mean(axis=0)
+        left[later] = rows[later] - before @ np.linalg.lstsq(before, rows[later], rcond=None)[0]
+        return [(one_gaussian(left, n)[0], d * (d + 1) + d * (d + 1) // 2, "steps that follow from the last one")]
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         assert chain.variances is not None
@@ -365,7 +375,7 @@ class Vectors:
                 "variances at their floor", "share", stuck, at_most(0.1),
                 f"Of a state's features whose variance is {_FLOOR:g} of the feature's own, the least that moments may give, or "
                 f"{_LEAST:g}, the least that EM may: too little data gives such.",
-                "not in the paper", "caution", "Variances are rough: let EM refine them, or get more data.",
+                "not in the paper", "note", "Variances are rough: let EM refine them, or get more data.",
             ),
         ]  # fmt: skip
 

@@ -24,6 +24,7 @@ from .._stages import Fitted, Part
 from .._validation import finite_blocks
 from ..evidence import (
     Check,
+    Drawn,
     PartErrors,
     Reading,
     TensorMeasured,
@@ -85,6 +86,7 @@ from .recursions import forward_backward, log_likelihood
 _OVERSAMPLE = 12
 _MOST_SYMBOLS = 100  # of which counts are kept
 _FEW = 10  # E-steps in which starts race, and all that are made from classes of symbols
+_DRAWN, _DRAWN_AT_ONCE = 2000, 200  # the same of steps beside drawn ones
 _TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
 _MOST_CHANGE = 3.0  # of the expected error, in the course of the data
 _MOST_GAIN = 0.65  # nats for each parameter of a state more
@@ -386,6 +388,18 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         found = [forward_backward(*self._kind.arguments(self._chain, block))[1] for block in some]
         return Reading(np.vstack(found).T, ordered=False)
 
+    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn:
+        """Neighbouring steps of some stretches, and of stretches as long that are drawn."""
+        some = some_stretches(fitted.rows.observed, _DRAWN, _DRAWN_AT_ONCE)
+        steps, lengths = np.vstack([block[0] for block in some]), np.concatenate([block[-1] for block in some])
+        real, drawn = self._kind.original(steps), self.sample(len(steps), int(rng.integers(2**31)))[0]
+        if isinstance(self._kind, Symbols):
+            both = np.unique(np.concatenate([np.ravel(real), drawn]), return_inverse=True)[1].astype(float)
+            real, drawn = both[: len(steps), None], both[len(steps) :, None]
+        first = np.setdiff1d(np.arange(len(steps)), np.cumsum(lengths) - 1)
+        names = [f"{when} {name}" for when in ("step", "next") for name in (self.column_names or range(real.shape[1]))]
+        return Drawn(*(np.hstack([one[first], one[first + 1]]).astype(float) for one in (real, drawn)), names)
+
     @property
     def _farthest(self) -> float:
         return self._kind.most
@@ -637,15 +651,17 @@ def _against_independence(model: SpectralHMM, fitted: Fitted) -> list[Check]:
         return []
     moments: _Moments = fitted.moments
     blocks, halves = fitted.rows.observed, [fitted.made(half) for half in moments.dealt.splits[0]]
-    if _many_symbols(moments, len(model.weights_)) and None not in halves:
-        return _on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
-    some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
-    rivals = [model._kind.without_states(some.table(), moments.marginal, blocks.n_rows, model._chain)]
-    total = sum(log_likelihood(*model._kind.arguments(model._chain, block)) for block in some)
+    some, lines = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE), list[Check]()
+    rivals = model._kind.wandering(some)
+    if None in halves:
+        rivals = [model._kind.without_states(some.table(), moments.marginal, blocks.n_rows, model._chain), *rivals]
+    else:
+        lines = _on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
+    total = sum(log_likelihood(*model._kind.arguments(model._chain, block)) for block in some) if rivals else 0.0
     k = len(model.weights_)
     n_fitted = k * (k - 1) + model._kind.n_parameters(model._chain)
-    gained, lines = np.full(some.n_rows, total / some.n_rows), list[Check]()
-    for trivial, n_parameters, against in rivals + model._kind.wandering(some):
+    gained = np.full(some.n_rows, total / some.n_rows)
+    for trivial, n_parameters, against in rivals:
         extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(model.refine))
         lines += trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
     return lines
@@ -831,7 +847,7 @@ def _over_time(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
         Check(
             "the same over time", "|O_1 - O_2| / 2, of the error", ratio, at_most(_MOST_CHANGE, "times"),
             "How far what states show moves between the halves of the data. Above the limit they change; errors are "
-            "at least as large as the change.", "not in the thesis", "caution",
+            "at least as large as the change.", "not in the thesis", "note",
             "States change in the course of the data: fit parts of it, or take a trend out first.",
         )
     ]  # fmt: skip
@@ -898,13 +914,22 @@ def _changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int | None)
 
 
 def _on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chain]) -> list[Check]:
-    """The same by fits on halves, whose symbols are mixed with 1% of all frequencies: each half has symbols of its own."""
-    gained, trivial = [], []
+    """By fits on halves, each on stretches of the other half; symbols are mixed with 1% of all frequencies."""
+    gained, trivial, against = [], [], ""
     for part, half in zip(parts, reversed(moments.dealt.splits[0]), strict=True):
-        some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _TRIED_AT_ONCE)
+        some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _DRAWN_AT_ONCE)
         chain = part.smoothed(moments.marginal)
-        for block in some:
-            gained.append(log_likelihood(*moments.kind.arguments(chain, block)) / len(block[0]))
-            trivial.append(float(np.log(moments.marginal[block[0].ravel()]).mean()))
-    options: dict[str, Any] = {"against": "independent symbols", "unit": "step"}
-    return trivial_checks(np.array(gained), np.array(trivial), extra=0, n_rows=blocks.n_rows, **options)
+        for piece in (piece for block in some for piece in _pieces(block)):
+            alone, _, against = moments.kind.without_states(piece[0], moments.marginal, blocks.n_rows, chain)
+            gained.append(log_likelihood(*moments.kind.arguments(chain, piece)) / len(piece[0]))
+            trivial.append(float(np.mean(alone)))
+    return trivial_checks(
+        np.array(gained), np.array(trivial), extra=0, n_rows=blocks.n_rows, against=against, unit="step"
+    )
+
+
+def _pieces(block: Block) -> Iterator[Block]:
+    """The sequences of a block, one by one."""
+    ends = np.cumsum(block[-1])
+    for start, end in zip(ends - block[-1], ends, strict=True):
+        yield (*(part[start:end] for part in block[:-1]), np.array([end - start]))

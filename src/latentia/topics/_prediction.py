@@ -14,7 +14,10 @@ from ..metrics import split_tokens
 from ..passes import Blocks, RowGroups, sample_rows
 from ._refine import smoothed
 
-_DOCUMENTS = 500
+_DOCUMENTS, _WORDS = (
+    500,
+    40_000,
+)  # at least so many documents, or of short ones as many as have so many words: half are hidden
 _DEVIATIONS = (
     2.0  # standard errors of the gain in predicting other documents: topics of nothing gain that much by chance
 )
@@ -29,7 +32,7 @@ class OtherDocuments:
     learned : tuple of int
         The groups that are learned from.
     counts : csr_array of shape (n, V)
-        At most 500 of the other documents.
+        Some of the other documents: 500, or as many as have 40,000 words.
     """
 
     learned: tuple[int, ...]
@@ -44,6 +47,9 @@ def other_documents(blocks: Blocks, dealt: RowGroups, refined: bool) -> OtherDoc
     others = blocks.group([g for g in dealt.all if g not in learned], dealt)
     tables = list(sample_rows(others, _DOCUMENTS)) if len(others) else []
     counts = sparse.csr_array(tables[0], dtype=np.float64) if tables else None
+    if counts is not None and 0 < counts.sum() < _WORDS:
+        (table,) = sample_rows(others, int(np.ceil(_WORDS * counts.shape[0] / counts.sum())))[:1]
+        counts = sparse.csr_array(table, dtype=np.float64)
     return OtherDocuments(learned, counts) if counts is not None and counts.sum() else None
 
 

@@ -1,0 +1,46 @@
+"""Structure: whether a fit gains more in other rows than fits to data without components do.
+
+The gain of a fit over a model without components, in rows that it was not learned from, is compared with that of fits to some
+sets of simulated rows, which are alike in all but the components. A penalty for parameters is no measure of it: components
+describe a single cloud with heavy tails better than one Gaussian does, and long clusters, if they are taken for balls, worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .checks import Check, above
+
+NULLS = 6
+"""Simulated sets of rows."""
+MOST_ROWS = 10_000
+"""Rows up to which nulls are simulated: of more the standard error of the gain tells."""
+_SURE = 4.0  # standard deviations of the gain of nulls
+
+
+def null_checks(gain: float, of_nulls: Sequence[float], null: str, unit: str = "row") -> list[Check]:
+    """One line, a veto; none where fewer than three nulls could be fitted.
+
+    Parameters
+    ----------
+    gain : float
+        Nats a row of the fit.
+    of_nulls : sequence of float
+        The same of the fits to simulated rows.
+    null : str
+        What these are, such as "single clouds".
+    """
+    if len(of_nulls) < 3:
+        return []
+    spread = max(float(np.std(of_nulls, ddof=1)), 1e-9)
+    return [
+        Check(
+            f"better than {null}", "(g - mean) / sd", (gain - float(np.mean(of_nulls))) / spread, above(_SURE),
+            f"Gain in the likelihood of other {unit}s, {gain:.2g} nats, in standard deviations from that of fits to {len(of_nulls)} "
+            f"simulated {null}, {np.mean(of_nulls):.2g}.",
+            "not in the papers", "veto",
+            f"Simulated {null} give components that describe them as well: there may be nothing to find.",
+        )
+    ]  # fmt: skip

@@ -1,7 +1,7 @@
 """How many checks count, and how many numbers decide a grade or a check: `python benchmarks/limits_of_evidence.py [SOURCE]`.
 
-A check counts if its role is not "note". A number decides if it stands in the bound of a check that counts, or is a constant of a
-module which makes such checks, and is no name, size of a sample, or exponent of rounding.
+A check counts if its role is not "note". A number decides if it stands in the bound of a check that counts, or is a constant of
+a module which makes such checks, and is no name, size of a sample, or exponent of rounding.
 """
 
 from __future__ import annotations

@@ -55,6 +55,8 @@ class Estimator(BaseEstimator):
     """Attributes that `_distances` reads."""
     _nouns: ClassVar[tuple[str, str, str]] = ("component", "components", "rows")
     """What one component is called, several, and the rows."""
+    _rival: ClassVar[str] = "No rival with other assumptions is known: what all parts of the data miss is not in it."
+    """Whether a second method sees errors that all parts of the data share."""
     _column_names: Any = None
     reading_: Mapping[str, Any] = MappingProxyType({})
     """How a command read its file."""

@@ -24,7 +24,7 @@ from .sizes import CANDIDATES, Size, all_sizes, and_beyond, beyond, enough_sizes
 from .spectrum import left_out, noise_limit
 from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
-from .statements import STATEMENTS, Statement
+from .statements import STATEMENTS, Statement, found_sentence
 from .tensors import TensorMeasured, error_checks, rank_checks, separation_limit, tensor_checks, whitened_noise
 from .trivial import trivial_checks
 from .views import ViewMisfits, counted_parameters
@@ -67,6 +67,7 @@ __all__ = [
     "equal_to",
     "error_checks",
     "found_again",
+    "found_sentence",
     "half_split_errors",
     "left_out",
     "mean_cosine",

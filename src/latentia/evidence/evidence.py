@@ -51,6 +51,8 @@ class Evidence:
         predictions, and ``components`` and expected errors on the topics.
     missing : str
         Why something was not measured.
+    rival : str
+        Whether a second method with other assumptions is known, which sees errors that all parts of the rows share.
     """
 
     checks: list[Check]
@@ -61,6 +63,7 @@ class Evidence:
     topics: Evidence | None = None
     found_again: Annotated[np.ndarray | None, of.shares("K")] = None
     missing: str = ""
+    rival: str = ""
     _estimator: Any = field(default=None, repr=False, compare=False)
 
     # --- the verdict --------------------------------------------------------------------------------------------
@@ -69,10 +72,10 @@ class Evidence:
     def statements(self) -> tuple[Statement, Statement, Statement, Statement]:
         """The four statements that grade, verdict, advice and components follow from, in this order.
 
-        They are records of ``name``, ``value``, ``needed``, ``passed`` and ``sentence``: *found again*, *error*, *structure* and
-        *fit*. ``passed`` is None where a statement was not measured.
+        They are records of ``name``, ``value``, ``needed``, ``passed`` and ``sentence``: *found again*, *error*, *structure*
+        and *fit*. ``passed`` is None where a statement was not measured.
         """
-        return make_statements(self.checks, self.found_again, self.nouns, self.missing)
+        return make_statements(self.checks, self.found_again, self.nouns, self.missing, self.rival)
 
     @property
     def marks(self) -> list[tuple[Status, Statement]]:
@@ -261,7 +264,7 @@ class Evidence:
 
         Parameters and what is compared are kept, not the estimator: fitting it again leaves this evidence what it was.
         """
-        self.nouns = estimator._nouns
+        self.nouns, self.rival = estimator._nouns, estimator._rival
         self.shares = estimator._shares() if self.shares is None else self.shares
         if self.topics is not None:
             self.topics.bind(estimator)
@@ -287,7 +290,7 @@ class Evidence:
                 if mark != "ok" and check.name != EXPECTED_ERROR and check.name.lower() not in named]  # fmt: skip
 
     def to_frame(self) -> Any:
-        """The four statements and the checks as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`."""
+        """The statements and the checks as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`."""
         return frame_of_rows(self.rows(), "Evidence.to_frame", list(_COLUMNS))
 
     def rows(self) -> list[dict[str, Any]]:

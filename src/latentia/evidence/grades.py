@@ -1,12 +1,13 @@
 """From the four statements to grades: the one rule behind headline, badge, table, advice and sentence.
 
 A component cannot be used, *not supported*, where there is no structure, where fits on other rows have less than half of it, or
-where its error is too large: above twice the limit, and, of components that are found again, above three limits, which is as far
-off as the next component. It is *supported* if its own error is at most the limit, and structure and fit passed, else *with care*.
+where its error is too large: above twice the limit, and, of components that are found again, above three limits, which is as
+far off as the next component. It is *supported* if its own error is at most the limit, and structure and fit passed, else *with
+care*.
 
 A fit is *not supported* where its error was not measured, where there is no structure, or where no component can be used;
-*partly* where some cannot, or the mean error is too large; *supported* if all four statements passed; and *with care* otherwise.
-What was not measured has not passed.
+*partly* where some cannot, or the mean error is too large; *supported* if all four statements passed; else *with care*. What was
+not measured has not passed.
 """
 
 from __future__ import annotations

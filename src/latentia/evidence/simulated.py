@@ -1,8 +1,8 @@
 """Fit: whether a small classifier tells real rows from rows that are drawn from the fitted model.
 
-Rows are drawn with the design of the real ones: as many, of the same lengths, with the same missing cells. Where the model holds
-the classifier guesses, and the area under its curve is a half; where it does not, the columns that give drawn rows away say why.
-It sees whatever a tree sees, such as shapes, tails, dependence and dispersion, and nothing that both have.
+Rows are drawn with the design of the real ones: as many, of the same lengths, with the same missing cells. Where the model
+holds the classifier guesses, and the area under its curve is a half; where it does not, the columns that give drawn rows away
+say why. It sees whatever a tree sees, such as shapes, tails, dependence and dispersion, and nothing that both have.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def simulated_checks(rows: Drawn, seed: int, noun: str = "row") -> list[Check]:
     return [
         Check(
             "real or simulated", "area under the curve", area, at_most(limit, "0.5 for guessing"),
-            f"How well a small classifier tells real {noun}s from {noun}s drawn from the model.{by}", "not in the papers", "caution",
+            f"How well a small classifier tells real {noun}s from {noun}s drawn from the model.{by}",
+            "not in the papers", "caution",
             f"Data that is drawn from the model looks different.{by or ' Look at what it leaves out.'}",
         )
     ]  # fmt: skip

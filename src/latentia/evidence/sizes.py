@@ -1,13 +1,13 @@
 """How many components: one rule for all families, by the grades of fits and by how well they predict rows that were held out.
 
 A number whose fit is *not supported* is never taken while another number's fit has a better grade. Of the others it is the
-smallest one whose held-out log-likelihood is within one standard error of the best, of differences in the same rows, and at most
-.02 nats a row below it: likelihood goes on rising a little long after components have become arbitrary.
+smallest one whose held-out log-likelihood is within one standard error of the best, of differences in the same rows, and at
+most .02 nats a row below it: likelihood goes on rising a little long after components have become arbitrary.
 
-Where a family has no likelihood, or fits have no halves, the grades and the expected error decide: too many components are within
-the noise, and the error jumps. So the largest number of the best grade is taken before it jumps for good; where fits are partly
-supported at best, the largest with about the least error, and where none is supported, the one with the least among those that
-predict better than a model without components, if any do.
+Where a family has no likelihood, or fits have no halves, the grades and the expected error decide: too many components are
+within the noise, and the error jumps. So the largest number of the best grade is taken before it jumps for good; where fits are
+partly supported at best, the largest with about the least error, and where none is supported, the one with the least among
+those that predict better than a model without components, if any do.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ structure      Is there more than in data without components?                   
 fit            Is the data as the model says?                                      cautions
 =============  ==================================================================  ========================================
 
-A statement has passed if everything that it rests on was measured and holds, or, of several measurements, those that were made. What
-was not measured at all has not passed.
+A statement has passed if everything that it rests on was measured and holds, or, of several measurements, those that were made.
+What was not measured at all has not passed.
 """
 
 from __future__ import annotations
@@ -88,17 +88,24 @@ def statement_of(check: Check) -> StatementName | None:
 
 
 def make_statements(
-    checks: Sequence[Check], found_again: np.ndarray | None, nouns: tuple[str, str, str], missing: str = ""
+    checks: Sequence[Check],
+    found_again: np.ndarray | None,
+    nouns: tuple[str, str, str],
+    missing: str = "",
+    rival: str = "",
 ) -> tuple[Statement, ...]:
-    """The four statements, in their order; ``missing`` says why something was not measured.
+    """The four statements, in their order; ``missing`` says why something was not measured, ``rival`` what checks the error.
 
-    Where the verdict is on predictions, the rows that these are judged on are not those that were learned from: whether they are
-    better than none is *found again*, *error* and *structure* in one.
+    Where the verdict is on predictions, the rows that these are judged on are not those that were learned from: whether they
+    are better than none is *found again*, *error* and *structure* in one.
     """
     structure, fit = (_resting_on(checks, name, missing) for name in ("structure", "fit"))
     if any(check.role == "verdict" for check in checks) and not any(check.name == EXPECTED_ERROR for check in checks):
         return replace(structure, name="found again"), replace(structure, name="error"), structure, fit
-    return _found_again(found_again, nouns, missing), _resting_on(checks, "error", missing), structure, fit
+    error = _resting_on(checks, "error", missing)
+    if rival and error.passed is not None:
+        error = replace(error, sentence=f"{error.sentence} {rival}")
+    return _found_again(found_again, nouns, missing), error, structure, fit
 
 
 def mark_of_statement(statement: Statement, checks: Sequence[Check]) -> Status:

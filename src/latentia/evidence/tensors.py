@@ -180,7 +180,8 @@ def rank_checks(
 ) -> list[Check]:
     """One line: too few directions above the noise, or more of them than components were asked for.
 
-    It is a note, which advice takes its numbers from: on worlds it failed as often where fits were right as where they were not.
+    It is a note, which advice takes its numbers from: on worlds it failed as often where fits were right as where they were
+    not.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Whether components are what a mixture cuts a single cloud into. Halves of the rows cut it alike and find these again.
 
 A cloud has the rows' mean and covariance, and their distances from it in all directions alike: tails as heavy, and no clusters.
-One of another shape, such as a cube, gains a little more: so much does not count, unless rows are missing between components.
+One of another shape, such as a cube, gains a little more. Where rows do not lie about components as the model says, so much
+does not count, unless rows are missing between components.
 """
 
 from __future__ import annotations
@@ -42,7 +43,12 @@ def one_cloud(rows: np.ndarray, seed: int) -> np.ndarray:
 
 
 def structure_checks(
-    blocks: Blocks, dealt: RowGroups, halves: list[tuple[Mixture, Any]], fit: Callable[[Blocks], Mixture], seed: int
+    blocks: Blocks,
+    dealt: RowGroups,
+    halves: list[tuple[Mixture, Any]],
+    fit: Callable[[Blocks], Mixture],
+    shaped: bool,
+    seed: int,
 ) -> list[Check]:
     """Whether fits to halves predict the other halves better than one Gaussian does, and, of few rows, than single clouds are.
 
@@ -52,14 +58,16 @@ def structure_checks(
         The mixture of one half and groups of the other half.
     fit : callable
         The mixture of some rows, as the estimator fits it.
+    shaped : bool
+        Whether rows lie about components as the model says.
     """
     gains = [_heights(mixture, sample_rows(blocks.group(other, dealt))[0]) for mixture, other in halves]
     if not gains:
         return []
     fitted, trivial = (np.concatenate(one) for one in zip(*gains, strict=True))
     nulls, gain = _of_clouds(blocks, fit, seed), float((fitted - trivial).mean())
-    allowed = 0.0 if not nulls or any(_has_valley(mixture, blocks.group(other, dealt)) for mixture, other in halves) else _SHAPE
-    lines = null_checks(gain - allowed, nulls, "single clouds")
+    apart = shaped or not nulls or any(_has_valley(mixture, blocks.group(other, dealt)) for mixture, other in halves)
+    lines = null_checks(gain if apart else gain - _SHAPE, nulls, "single clouds")
     options: dict[str, Any] = {"extra": 0, "n_rows": blocks.n_rows, "against": "one component"}
     if not lines:
         return trivial_checks(fitted, trivial, deviations=_DEVIATIONS, **options)

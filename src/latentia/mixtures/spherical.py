@@ -50,6 +50,10 @@ from ._spherical_update import SphericalMixtureUpdate
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
 _FULL = 0.1  # nats a row by which full covariances may predict better
+_TRIMMED, _MOST_TRIMMED = (
+    0.05,
+    20_000,
+)  # share of the rows that a rival is learned without, and rows that it is learned from
 _SMALL = 1 << 18  # numbers in a part of the rows, on all of which EM is tried before it is made
 _SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has converged, and where that of a part has
 
@@ -171,6 +175,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     (4, 8)
     """
 
+    _rival: ClassVar[str] = (
+        "A rival, the fit without the least likely rows, was made beside: how far it is away is in it."
+    )
     _constraints: ClassVar = {
         "covariance_type": Choice("spherical", "diag", "full", "tied"), "shrink": Flag(),
         "method": Choice("auto", "hsu-kakade"),
@@ -295,13 +302,15 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         refined: Refined = fitted.model
         measured = Measured(fitted.found.found if self._round else None, refined.parameters, fitted.moments)
         parts = fitted.errors(self.n_splits).widened(measured.bias)
+        if fitted.rows is not None and self.refine and self.n_splits:
+            parts = parts.widened(_trimmed(self, fitted))
         self._keep_confusions(fitted, 0 if fitted.rows is None else self.n_splits)
         checks = checks_of(refined, measured, parts)
         if self._gaps is not None:
             checks.append(share_missing(self._gaps))
         if fitted.rows is not None:
             checks += _structure(self, fitted)
-            checks += _of_rows(refined.parameters, fitted.rows, self.covariance_type) + _against_one_fewer(fitted)
+            checks += _against_one_fewer(fitted)
         return checks, parts
 
     def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
@@ -487,14 +496,19 @@ def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
         )  # fmt: skip
 
 
-def _of_rows(mixture: Mixture, blocks: Blocks, shape: str) -> list[Check]:
-    """What a sample of rows says: whether they lie about components as they should, and whether others fit better."""
-    (rows,) = sample_rows(blocks)
-    density = mixture.log_density(rows)
-    shares, _ = normalised(density + log(mixture.weights), mixture.weights)
-    return [
-        *shape_checks(density, shares, mixture.log_dets(), rows.shape[1]), *_against_full(rows, shares.T, shape)
-    ]  # fmt: skip
+def _trimmed(method: SphericalGaussianMixture, fitted: Fitted) -> np.ndarray:
+    """How far means are from those of a rival, which is learned without the least likely rows, shape (K,)."""
+    mixture: Mixture = fitted.model.parameters
+    (rows,) = sample_rows(fitted.rows, _MOST_TRIMMED)
+    if sparse.issparse(rows):
+        return np.zeros(len(mixture.weights))
+    heights = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
+    rivals, dealt = [], RowGroups(1, method._seed)
+    for some in (rows[heights >= np.quantile(heights, _TRIMMED)], rows)[: 1 + (len(rows) < fitted.rows.n_rows)]:
+        part = Part(dealt.all, dealt, Blocks.from_array(some))
+        rivals.append(method._settled(mixture, fitted.moments, part).parameters.means)
+    whole = rivals[1] if len(rivals) > 1 else mixture.means
+    return np.asarray(cdist(whole, rivals[0]).min(axis=1))
 
 
 def _structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
@@ -503,18 +517,24 @@ def _structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
     pairs = fitted.halves(1) if method.n_splits else []
     halves = [(one.parameters, other) for pair, groups in zip(pairs, dealt.splits, strict=False)
               for one, other in zip(pair, reversed(groups), strict=True)]  # fmt: skip
-    own = {"n_components": len(mixture.weights), "_gaps": None}
-    lines = structure_checks(
-        blocks, dealt, halves, lambda rows: fit_alone(method, rows, own).model.parameters, method._seed
-    )
-    if all(line.holds for line in lines):
-        return lines
     (rows,) = sample_rows(blocks)
+    density = mixture.log_density(rows)
+    shares, _ = normalised(density + log(mixture.weights), mixture.weights)
+    (spread,) = shape_checks(density, shares, mixture.log_dets(), rows.shape[1])
+
+    def fit(some: Blocks) -> Mixture:
+        settings = {"n_components": len(mixture.weights), "_gaps": None}
+        alone: Mixture = fit_alone(method, some, settings).model.parameters
+        return alone
+
+    lines = structure_checks(blocks, dealt, halves, fit, bool(spread.holds), method._seed)
+    full = _against_full(rows, shares.T, method.covariance_type)
+    if all(line.holds for line in lines):
+        return [*lines, spread, *full]
     trivial, few = one_gaussian(rows, blocks.n_rows)
-    shares, _ = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)
     least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
     shape = shape_to_try(blocks, shares.T, method.covariance_type, least)
-    return [replace(line, remedy=shape or line.remedy) for line in lines]
+    return [*(replace(line, remedy=shape or line.remedy) for line in lines), spread, *full]
 
 
 def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:

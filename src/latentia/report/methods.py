@@ -33,7 +33,8 @@ def methods_text(model: Any) -> str:
     evidence = model.evidence_
     told = [
         _what(model), *_size(model), *_settings(model), *_iterations(model), f"Evidence from the data: {evidence.verdict}",
-        *map(_statement, evidence.of_components.statements), *_failed([check for _, check in evidence.reasons]), *_references(model),
+        *map(_statement, evidence.of_components.statements), *_failed([check for _, check in evidence.reasons]),
+        *_references(model),
     ]  # fmt: skip
     return " ".join(told)
 

@@ -52,6 +52,7 @@ _OVERSAMPLE = 12  # principal directions beyond the number of topics
 _MORE = "Groups differ in shape, or stand for several topics each: compare with more topics, or covariance_type='full'."
 _TINY = 1e-12  # of a length
 _SPREAD, _SHAPE = "spread about components", "better than full covariances"
+_DRAWN = "real or simulated"
 
 
 @dataclass(frozen=True)
@@ -476,9 +477,9 @@ def _one_long(rows: np.ndarray) -> np.ndarray:
 
 def _on_a_sphere(check: Check, basis: np.ndarray) -> Check:
     """Of the shape of groups: none is a Gaussian's, and in few dimensions each lies in a plane of its own."""
-    if check.name == _SPREAD or (check.name == _SHAPE and basis.shape[0] == basis.shape[1]):
+    if check.name in (_SPREAD, _DRAWN) or (check.name == _SHAPE and basis.shape[0] == basis.shape[1]):
         return replace(check, role="note", remedy="")
-    return replace(check, remedy=_MORE) if check.name == _SHAPE else check
+    return replace(check, role="caution", remedy=_MORE) if check.name == _SHAPE else check
 
 
 def _pair(X: Any, embeddings: Any = None) -> tuple[Any, Any]:

@@ -75,7 +75,7 @@ def judged(case: Any, fitted: Any) -> Fit:
         "expected": evidence.expected_error,
         "limit": evidence.limit,
         "grade": getattr(evidence, "grade", GRADES[0] if evidence.holds else GRADES[-1]),
-        "checks": [[check.name, check.measured, check.holds] for check in evidence.checks],
+        "checks": [[check.name, check.measured, check.holds, check.role] for check in evidence.checks],
         "components": components(evidence, errors),
         "new score": new,
         "trivial score": trivial,

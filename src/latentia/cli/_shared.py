@@ -25,6 +25,7 @@ from .._terminal import Terminal, say
 from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import describe, number_text
+from ..evidence.sentences import closing_sentence
 from ..evidence.sizes import Size, all_sizes, falls, recommend
 from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
@@ -544,7 +545,7 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
         say("\nMore measurements (not part of the verdict):", console)
         _print_lines(notes, console, full)
     errors = (
-        f"{first_sentence(evidence.closing)} "
+        f"{first_sentence(closing_sentence(evidence))} "
         if evidence.on_components and evidence.component_errors is not None
         else ""
     )

@@ -263,7 +263,7 @@ class ContrastiveEstimator(AddedViews):
             Check(
                 "target independent of V", "|cov(v, y)|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
                 "Covariances of y with V, against their noise: where y depends on s1 alone there are none.",
-                "the model, section 4.2", "caution",
+                "the model, section 4.2", "note",
                 "y depends on what V sees, beyond s1: use V as covariates.",
             )
         ]  # fmt: skip
@@ -387,12 +387,12 @@ def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]
         Check(
             "symmetry of cov(s2)", "|K|^2 / |N|^2", found.symmetry.ratio, at_most(found.symmetry.most, "1 for noise"),
             "cov(u, B v) is cov(s2), and symmetric, where the parts are independent; what is not symmetric, against noise.",
-            "the model", "caution", remedy,
+            "the model", "note", remedy,
         ),
         Check(
             "variances of the parts", "|E - [0, 1]|^2 / |N|^2", found.outside, at_most(1.0, "its noise"),
             "How far variances of s1 are below zero or above what V leaves of U, against noise.",
-            "the model", "caution", remedy,
+            "the model", "note", remedy,
         ),
     ]  # fmt: skip
 

@@ -23,6 +23,7 @@ _SAYS = {"ok": _GRADES["supported"], "look": _GRADES["with care"], "bad": _GRADE
 _LINE = "border-bottom:1px solid rgba(128,128,128,.35)"
 _CELL = f"text-align:left;vertical-align:top;padding:.25em .8em .25em 0;white-space:normal;{_LINE}"
 _NUMBER = f"text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white-space:nowrap;{_LINE}"
+_ERRORS = "Expected errors assume that the data follows the model; where a misfit was found, they include it."
 _MOST = 100  # components that are listed
 
 
@@ -41,8 +42,6 @@ class Shown(Protocol):
     @property
     def advice(self) -> str: ...
     @property
-    def closing(self) -> str: ...
-    @property
     def on_components(self) -> bool: ...
     @property
     def components(self) -> Components: ...
@@ -59,7 +58,7 @@ def evidence_page(evidence: Shown) -> str:
     """Verdict and advice, the four statements and what did not hold, and folded the components and all measurements."""
     head, _, sentence = evidence.verdict.partition(". ")
     # All measurements are on this page.
-    closing = evidence.closing.partition(". ")[0].rstrip(".") + "." if evidence.on_components else ""
+    closing = _ERRORS if evidence.on_components else ""
     look = _GRADES[evidence.grade] if evidence.measured else _UNMEASURED
     parts = [
         f"<p style='margin:.2em 0;font-size:1.1em'>{_badge(*look, head)} <b>{escape(sentence)}</b></p>",

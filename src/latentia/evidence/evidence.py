@@ -17,11 +17,11 @@ from ..exceptions import LatentiaError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
 from .grades import Component, Components, Grade, component_grades, grade_of
-from .statements import Statement, Status, found_sentence, make_statements, mark_of_statement, status
+from .sentences import closing_sentence, headline, next_steps
+from .statements import Statement, Status, make_statements, mark_of_statement, status
 
 _COLUMNS = ("name", "symbol", "measured", "needed", "holds", "meaning", "reference")
 _WIDTH = 110
-_USE = "Use them for rows like those that were learned from."
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Evidence:
     @property
     def grade(self) -> Grade:
         """One of "supported", "with care", "partly" and "not supported". What was not measured is not supported."""
-        return grade_of(self.statements, self.checks, self._judged)
+        return grade_of(self.statements, self.checks, self.components if self.topics is None else Components([]))
 
     @property
     def holds(self) -> bool:
@@ -112,50 +112,17 @@ class Evidence:
         return self if self.topics is None else self.topics
 
     @property
-    def _judged(self) -> Components:
-        """The components, if the verdict is on them."""
-        return self.components if self.topics is None else Components([])
-
-    @property
     def verdict(self) -> str:
         """The grade as a sentence: how many components are found again, and how many can be used."""
-        if not self.measured:
-            return f"NOT MEASURED. How far to trust {_subject(self)} was not measured."
-        heads = {"supported": "SUPPORTED", "with care": "SUPPORTED WITH CARE", "partly": "PARTLY SUPPORTED"}
-        head = heads.get(self.grade, "NOT SUPPORTED")
-        if self.grade == "not supported":
-            again = self._again
-            return f"{head}. The data does not support {_subject(self)}{f'; {again}' if again else ''}."
-        if not len(self._judged) or self.subject:
-            return f"{head}. The data supports {_subject(self)}."
-        return f"{head}. {'; '.join(part for part in (self._again, self._usable) if part)}."
-
-    @property
-    def _again(self) -> str:
-        """How many components are found again, where that was measured."""
-        found = self.found_again if self.topics is None else None
-        return "" if found is None or not len(found) else found_sentence(found, self.nouns)
-
-    @property
-    def _usable(self) -> str:
-        """How many components can be used, with care, and not."""
-        _, many, rows = self.nouns
-        well, care, none = (self.components.of(grade) for grade in ("supported", "with care", "not supported"))
-        n = len(self.components)
-        many = self.nouns[0] if n == 1 else many
-        parts = [f"{len(well)} of {n} {many} can be used{_of_data(well, rows)}"] if well else []
-        if care:
-            one = f"{len(care)} with care" if well else f"{len(care)} of {n} {many} can be used with care"
-            parts.append(f"{one}{'' if well else _of_data(care, rows)}")
-        return ", ".join([*parts, *([f"{len(none)} not"] if none else [])])
+        return headline(self)
 
     @property
     def advice(self) -> str:
         """Next steps, as far as they follow from the data."""
         if self.topics is None:
-            return self._next
+            return next_steps(self)
         many, graded = self.topics.nouns[1], self.topics.grade if self.topics.measured else "not measured"
-        return f"{self._next} The predictions do not use the {many}, which are graded separately: {graded}."
+        return f"{next_steps(self)} The predictions do not use the {many}, which are graded separately: {graded}."
 
     def forget_sizes(self, compared: Collection[int]) -> None:
         """Advise no number of components that was fitted for a comparison."""
@@ -170,31 +137,6 @@ class Evidence:
     def on_components(self) -> bool:
         """Whether the verdict is on the components, and not on predictions."""
         return any(check.name == EXPECTED_ERROR for check in self.checks)
-
-    @property
-    def _next(self) -> str:
-        care = self.components.of("with care") if self.topics is None else []
-        if self.grade == "supported":
-            if not self.on_components:
-                return _USE
-            if len(self.components) == 1:
-                return f"The {self.nouns[0]} can be used."
-            if not care:
-                return f"The {self.nouns[1]} can be read and compared one by one."
-            return f"The {self.nouns[1]} can be read and compared, of {_numbered(care)} the main features."
-        order = {"bad": 0, "open": 1, "look": 2, "": 3}
-        wanting = sorted(
-            (check for check in self.checks if status(check) in order and (status(check) or check.holds is False)),
-            key=lambda check: (order[status(check)], check.role != "veto"),
-        )
-        too_many = any(check.name == EXPECTED_ERROR and status(check) == "bad" for check in self.checks)
-        most = len(self.component_errors) if too_many and self.component_errors is not None else np.inf
-        remedies = [check.remedy for check in wanting if check.remedy and check.suggests <= most]
-        said = list(dict.fromkeys(remedies))[:2]
-        usable = self.components.of("supported") or care
-        if self.grade == "partly":
-            said.insert(0, f"Use {self.nouns[1] if len(usable) > 1 else self.nouns[0]} {_numbered(usable)}.")
-        return " ".join(said) or "Read the statements below, and use it with that in mind."
 
     @property
     def failed(self) -> list[Check]:
@@ -214,11 +156,6 @@ class Evidence:
             return self.topics.expected_error
         value = next((check.measured for check in self.checks if check.name == EXPECTED_ERROR), None)
         return None if value is None or isinstance(value, str) else float(value)
-
-    @property
-    def held_out(self) -> np.ndarray | None:
-        """Log-likelihood of rows that were not learned from, shape (n,), by which numbers of components are compared."""
-        return next((check.held_out for check in self.checks if check.held_out is not None), None)
 
     @property
     def limit(self) -> float | None:
@@ -331,28 +268,15 @@ class Evidence:
         for mark, texts in [*described, *((mark, describe(check)) for mark, check in self.reasons)]:
             name, measured, needed, _, _ = texts
             lines.append(f"  {mark:<5} {name:<26} {measured:>12}   {f'needed {needed}' if needed else ''}".rstrip())
-        if self.closing:
-            lines += ["", self.closing]
+        if closing := closing_sentence(self):
+            lines += ["", closing]
         if self.topics is not None:
             lines += ["", f"--- {self.topics.nouns[1]}", str(self.topics)]
         return escape_controls("\n".join(lines))
 
-    @property
-    def closing(self) -> str:
-        """Note on the meaning of errors, and where the other checks are."""
-        more = f"What they rest on, in {len(self.checks)} measurements: evidence_.table()." if self.checks else ""
-        errors = "Expected errors assume that the data follows the model; where a misfit was found, they include it."
-        return f"{errors} {more}".strip() if self.on_components else more
-
     def _repr_html_(self) -> str:
         """What notebooks show."""
         return evidence_page(self)
-
-
-def _subject(evidence: Evidence) -> str:
-    """What the verdict is on."""
-    n, (one, many, _) = 0 if evidence.component_errors is None else len(evidence.component_errors), evidence.nouns
-    return evidence.subject or (f"these {n} {many}" if n > 1 else f"this {one}" if n else "this fit")
 
 
 def _described(statement: Statement) -> Sequence[str]:
@@ -361,18 +285,6 @@ def _described(statement: Statement) -> Sequence[str]:
     return statement.name, statement.measured, statement.needed, mark, statement.sentence
 
 
-def _numbered(components: Sequence[Component]) -> str:
-    """The numbers of the first ten."""
-    return ", ".join(str(one.component) for one in components[:10]) + (", ..." if len(components) > 10 else "")
-
-
 def _numbers(values: np.ndarray | None, n: int) -> list[float | None]:
     """Of each component, where they are known."""
     return [None] * n if values is None or len(values) != n else [float(value) for value in values]
-
-
-def _of_data(components: Sequence[Component], rows: str) -> str:
-    shares = [one.share for one in components]
-    if not shares or any(share is None for share in shares):
-        return ""
-    return f" ({sum(share or 0.0 for share in shares):.0%} of the {rows})"

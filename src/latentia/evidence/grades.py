@@ -6,8 +6,8 @@ far off as the next component. It is *supported* if its own error is at most the
 care*.
 
 A fit is *not supported* where its error was not measured, where there is no structure, or where no component can be used;
-*partly* where some cannot, or the mean error is too large; *supported* if all four statements passed; else *with care*. What was
-not measured has not passed.
+*partly* where some cannot, or the mean error is too large; *supported* if all four statements passed; else *with care*. What
+was not measured has not passed.
 """
 
 from __future__ import annotations

@@ -65,10 +65,9 @@ class Size:
         evidence = evidence.topics or evidence
         fit = next((check for check in evidence.checks if check.name == "goodness of fit"), None)
         goodness = fit.measured if fit is not None and isinstance(fit.measured, (int, float)) else None
+        held_out = next((check.held_out for check in evidence.checks if check.held_out is not None), None)
         vetoed = any(check.role == "veto" and check.holds is False for check in evidence.checks)
-        return cls(
-            n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness, vetoed, evidence.held_out
-        )
+        return cls(n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness, vetoed, held_out)
 
     @property
     def ratio(self) -> float:

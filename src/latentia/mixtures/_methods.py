@@ -8,13 +8,14 @@ from copy import copy
 from typing import Annotated, Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from .. import _fields as of
 from .._base import fitted
 from .._covariates import WithCovariates
 from .._stages import Fitted
 from .._validation import weighted_mean
-from ..evidence import Reading
+from ..evidence import Drawn, Reading
 from ..likelihood import normalised
 from ._corrected import ClassMemberships, confusions
 
@@ -39,6 +40,13 @@ class MixtureMethods(WithCovariates):
     def _reading(self, fitted: Fitted) -> Reading | None:
         """Probabilities of the components of rows."""
         return Reading(self.predict_proba(fitted.some).T)
+
+    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+        """Of complete rows of numbers, where the mixture is one of Gaussians."""
+        rows, mixture = next(iter(fitted.some))[0], getattr(self, "_mixture", None)
+        if mixture is None or self._gaps is not None or sparse.issparse(rows):
+            return None
+        return Drawn(np.asarray(rows), mixture.draw(len(rows), rng)[0], self.column_names or ())
 
     def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> np.ndarray:
         """Learn the mixture, and return the most probable component of every row, shape (n_rows,).

@@ -32,7 +32,7 @@ from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
 from .._stages import Fitted, Part, fit_alone
 from .._validation import gaps_of, table_blocks, weighted
-from ..evidence import Check, Drawn, PartErrors, above
+from ..evidence import Check, PartErrors, above
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
@@ -312,12 +312,6 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             checks += _structure(self, fitted)
             checks += _against_one_fewer(fitted)
         return checks, parts
-
-    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
-        rows = next(iter(fitted.some))[0]
-        if self._gaps is not None or sparse.issparse(rows):
-            return None
-        return Drawn(np.asarray(rows), self._mixture.draw(len(rows), rng)[0], self.column_names or ())
 
     @property
     def _round(self) -> bool:

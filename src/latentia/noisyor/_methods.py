@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _fields as of
 from .._base import Estimator, check_size, fitted
 from .._parameters import Number, check_parameter, seed_of
+from .._stages import Fitted
 from .._validation import weighted_mean
+from ..evidence import Drawn
 from ..exceptions import LatentiaError
 from ..likelihood import noisy_or_rows
 from ..passes import Blocks
@@ -25,6 +27,8 @@ from ._findings import rows_with_gaps
 from .baskets import is_baskets
 from .inference import SAMPLING, Network, Posteriors, attributions, posteriors, questions
 from .inference.questions import Question
+
+_MOST_DRAWN = 1000  # findings, of so many of which rows are drawn
 
 _NAMING, _LEAST_NAMING = 2, 0.1  # findings that name a cause, and their least strength
 _LEAST_FREQUENCY = 1e-9
@@ -231,6 +235,14 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         """
         n_samples, rng = check_size(n_samples, "n_samples"), np.random.default_rng(seed_of(random_state))
         return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_samples, rng)
+
+    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+        rows = next(iter(fitted.some))[0]
+        if rows.shape[1] > _MOST_DRAWN:
+            return None
+        real = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+        drawn = np.asarray(self.sample(len(real), rng)[0], dtype=np.float64)
+        return Drawn(real, np.where(np.isnan(real), np.nan, drawn), self.column_names or ())
 
     @property
     def cause_names_(self) -> list[str]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .. import _fields as of
 from .._additive import Additive
@@ -23,7 +22,7 @@ from .._base import fitting
 from .._parameters import Integer, Number, OrNone, Seed
 from .._stages import Fitted, Part
 from .._validation import table_blocks, weighted
-from ..evidence import Check, Drawn, Misfit, PartErrors, Reading, bounds, trivial_checks
+from ..evidence import Check, Misfit, PartErrors, Reading, bounds, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, over
 from ..moments import CountSums
@@ -53,7 +52,6 @@ _DEVIATIONS = 2.0  # of the gain over independent findings that do not count
 _MIN_ROWS = 100
 _MOST_ERROR = 2.0
 _OF_CLASSES = 10_000  # rows that classes are learned from
-_MOST_DRAWN = 1000  # findings, of so many of which rows are drawn
 _LISTED = 5  # findings that a warning names
 
 Groups = tuple[int, ...]
@@ -369,14 +367,6 @@ class NoisyOr(NetworkMethods, Additive):
     def _reading(self, fitted: Fitted) -> Reading:
         """Strengths of findings."""
         return Reading(self.strengths_, ordered=False)
-
-    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
-        rows = next(iter(fitted.some))[0]
-        if rows.shape[1] > _MOST_DRAWN:
-            return None
-        real = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-        drawn = np.asarray(self.sample(len(real), rng)[0], dtype=np.float64)
-        return Drawn(real, np.where(np.isnan(real), np.nan, drawn), self.column_names or ())
 
     def _cost(self) -> Literal["free", "passes"]:
         return "passes" if self.refine or self._as_printed or len(self.priors_) > MOST_SOLVED else "free"

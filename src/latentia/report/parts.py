@@ -11,6 +11,7 @@ import numpy as np
 from ..evidence import GRADES, Check, Evidence, Grade, Statement
 from ..evidence.checks import count as count
 from ..evidence.checks import describe
+from ..evidence.sentences import closing_sentence
 from ..evidence.statements import status
 from ..exceptions import LatentiaError
 from ..summaries import Column
@@ -109,7 +110,7 @@ def evidence_parts(evidence: Evidence) -> dict[str, Any]:
         "checks": [_check(check) for check in evidence.checks],
         "closing": ""
         if evidence.component_errors is None or not evidence.on_components
-        else first_sentence(evidence.closing),
+        else first_sentence(closing_sentence(evidence)),
     }
 
 

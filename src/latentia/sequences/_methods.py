@@ -11,8 +11,11 @@ import numpy as np
 from .. import _fields as of
 from .._base import Estimator, fitted
 from .._entries import is_missing
+from .._stages import Fitted
+from ..evidence import Drawn
 from ..exceptions import LatentiaError
 from ._chain import stationary
+from ._drawn import drawn_steps
 from .recursions import forward, forward_backward, log_likelihood, viterbi
 
 
@@ -25,6 +28,10 @@ class ChainMethods(Estimator):
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
     converged_: bool
+
+    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+        kind = vars(self).get("_kind")
+        return None if kind is None else drawn_steps(self, kind, fitted.rows.observed, rng)
 
     @abstractmethod
     def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:

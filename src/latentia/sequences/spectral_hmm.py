@@ -24,7 +24,6 @@ from .._stages import Fitted, Part
 from .._validation import finite_blocks
 from ..evidence import (
     Check,
-    Drawn,
     PartErrors,
     Reading,
     TensorMeasured,
@@ -86,7 +85,7 @@ from .recursions import forward_backward, log_likelihood
 _OVERSAMPLE = 12
 _MOST_SYMBOLS = 100  # of which counts are kept
 _FEW = 10  # E-steps in which starts race, and all that are made from classes of symbols
-_DRAWN, _DRAWN_AT_ONCE = 2000, 200  # the same of steps beside drawn ones
+_PIECE = 200  # steps of a stretch of which the likelihood is one number
 _TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
 _MOST_CHANGE = 3.0  # of the expected error, in the course of the data
 _MOST_GAIN = 0.65  # nats for each parameter of a state more
@@ -387,18 +386,6 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         some = some_stretches(fitted.rows.observed, _TRIED, _TRIED_AT_ONCE)
         found = [forward_backward(*self._kind.arguments(self._chain, block))[1] for block in some]
         return Reading(np.vstack(found).T, ordered=False)
-
-    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn:
-        """Neighbouring steps of some stretches, and of stretches as long that are drawn."""
-        some = some_stretches(fitted.rows.observed, _DRAWN, _DRAWN_AT_ONCE)
-        steps, lengths = np.vstack([block[0] for block in some]), np.concatenate([block[-1] for block in some])
-        real, drawn = self._kind.original(steps), self.sample(len(steps), int(rng.integers(2**31)))[0]
-        if isinstance(self._kind, Symbols):
-            both = np.unique(np.concatenate([np.ravel(real), drawn]), return_inverse=True)[1].astype(float)
-            real, drawn = both[: len(steps), None], both[len(steps) :, None]
-        first = np.setdiff1d(np.arange(len(steps)), np.cumsum(lengths) - 1)
-        names = [f"{when} {name}" for when in ("step", "next") for name in (self.column_names or range(real.shape[1]))]
-        return Drawn(*(np.hstack([one[first], one[first + 1]]).astype(float) for one in (real, drawn)), names)
 
     @property
     def _farthest(self) -> float:
@@ -917,7 +904,7 @@ def _on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chain]) -> l
     """By fits on halves, each on stretches of the other half; symbols are mixed with 1% of all frequencies."""
     gained, trivial, against = [], [], ""
     for part, half in zip(parts, reversed(moments.dealt.splits[0]), strict=True):
-        some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _DRAWN_AT_ONCE)
+        some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _PIECE)
         chain = part.smoothed(moments.marginal)
         for piece in (piece for block in some for piece in _pieces(block)):
             alone, _, against = moments.kind.without_states(piece[0], moments.marginal, blocks.n_rows, chain)

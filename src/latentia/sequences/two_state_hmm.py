@@ -287,7 +287,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         measured = Measured(
             parts, fit, best_test(steps.occurrences, steps.lengths, chain), first.eigenvalue, self.noise_level_,
             first.moments.deviations,
-            self.cross_fit > 1, self.eigenvalue_, self._apart(), chain,
+            self.cross_fit > 1, self.eigenvalue_, _apart(self.emissionprob_), chain,
             first.moments.unequal if self.method == "cubic" and self.detected_ else None,
         )  # fmt: skip
         against = [] if chain is None else self._pairs.against_frequencies(first, steps)
@@ -362,11 +362,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
             distances = np.mean([np.abs(found.chain.emissions - half).sum(axis=1) for half in halves], axis=0)
             order = np.argsort(-found.chain.startprob, kind="stable")
             errors = np.maximum(errors, distances[order] / np.sqrt(steps.excess))
-        return PartErrors(errors, 2).widened(fit.bias(self._apart()), 2.0)
-
-    def _apart(self) -> float:
-        """l1 distance of the states' symbols."""
-        return float(np.abs(self.emissionprob_[0] - self.emissionprob_[1]).sum())
+        return PartErrors(errors, 2).widened(fit.bias(_apart(self.emissionprob_)), 2.0)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -467,3 +463,8 @@ def _drawn(model: TwoStateHMM, n: int, seed: int) -> tuple[np.ndarray, np.ndarra
         mine = np.flatnonzero(states == k)
         numbers[mine] = np.searchsorted(cumulated[k], rng.random(len(mine)) * cumulated[k, -1], side="right")
     return np.minimum(numbers, len(model.symbols_) - 1), states
+
+
+def _apart(emissions: np.ndarray) -> float:
+    """l1 distance of the states' symbols."""
+    return float(np.abs(emissions[0] - emissions[1]).sum())

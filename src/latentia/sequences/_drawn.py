@@ -1,0 +1,28 @@
+"""Neighbouring steps beside those of a sequence that is drawn from a chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..evidence import Drawn
+from ..passes import Blocks
+from ._emissions import Symbols
+from ._steps import some_stretches
+
+_STEPS, _AT_ONCE = 2000, 200
+
+
+def drawn_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) -> Drawn:
+    """Pairs of neighbours in some stretches, and in stretches as long that ``model`` draws; symbols are numbers."""
+    some = some_stretches(steps, _STEPS, _AT_ONCE)
+    table, lengths = np.vstack([block[0] for block in some]), np.concatenate([block[-1] for block in some])
+    real, drawn = kind.original(table), model.sample(len(table), int(rng.integers(2**31)))[0]
+    if isinstance(kind, Symbols):
+        both = np.unique(np.concatenate([np.ravel(real), drawn]), return_inverse=True)[1].astype(float)
+        real, drawn = both[: len(table), None], both[len(table) :, None]
+    first = np.setdiff1d(np.arange(len(table)), np.cumsum(lengths) - 1)
+    columns = model.column_names if model.column_names and not isinstance(kind, Symbols) else range(real.shape[1])
+    names = [f"{when} {name}" for when in ("step", "next") for name in columns]
+    return Drawn(*(np.hstack([one[first], one[first + 1]]).astype(float) for one in (real, drawn)), names)

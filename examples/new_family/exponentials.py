@@ -157,6 +157,12 @@ class ExponentialMixture(Staged):
         self.weights_, self.means_, self.n_passes_ = fitted.model.weights, fitted.model.means, 1
 
     @fitted
+    def sample(self, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
+        """Draw waiting times, shape (n_samples, 1)."""
+        rng = np.random.default_rng(random_state)
+        return rng.exponential(rng.choice(self.means_, n_samples, p=self.weights_))[:, None]
+
+    @fitted
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the components, shape (n_rows, K)."""
         rows = np.concatenate([block[0][:, 0] for block in table_blocks(self, X, reset=False, sparse=False)])

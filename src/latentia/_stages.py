@@ -300,11 +300,20 @@ class Staged(Estimator):
 
     def _reading(self, fitted: Fitted) -> Reading | None:
         """What people read of the components of this estimator, mostly in ``fitted.some`` rows; None where it is one number."""
-        return None
+        predicts = getattr(self, "predict_proba", None)
+        return None if predicts is None else Reading(np.asarray(predicts(fitted.some)).T)
 
     def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
-        """Some rows, and as many drawn from the fitted model with their design; None of a family that cannot draw rows."""
-        return None
+        """Some rows, and as many drawn from the fitted model with their design; None of a family that cannot draw rows.
+
+        By default those of ``sample``, where that has an estimator of complete tables.
+        """
+        sample, rows = getattr(self, "sample", None), next(iter(fitted.some))[0]
+        if sample is None or not isinstance(rows, np.ndarray) or np.isnan(rows).any():
+            return None
+        drawn = sample(len(rows), random_state=rng)
+        drawn = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn, dtype=np.float64)
+        return Drawn(rows, drawn, self.column_names or ()) if drawn.shape == rows.shape else None
 
     def _weighed(self, fitted: Fitted) -> np.ndarray | None:
         """What share of the data each component stands for, shape (K,), where no fitted attribute tells."""

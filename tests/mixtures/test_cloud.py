@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 from latentia.datasets import planted
-from latentia.evidence import null_checks
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.mixtures._cloud import have_valley, one_cloud
+from latentia.mixtures._nulls import null_checks
 
 
 def test_a_cloud_has_the_covariance_of_the_rows_and_no_clusters() -> None:

@@ -5,7 +5,6 @@ from .checks import Bound, Check, above, at_least, at_most, between, equal_to, w
 from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
-from .nulls import MOST_ROWS, NULLS, null_checks
 from .parts import PartErrors
 from .repeats import (
     Reading,
@@ -32,8 +31,6 @@ from .views import ViewMisfits, counted_parameters
 __all__ = [
     "CANDIDATES",
     "GRADES",
-    "MOST_ROWS",
-    "NULLS",
     "STATEMENTS",
     "Bound",
     "Check",
@@ -74,7 +71,6 @@ __all__ = [
     "misfit_of_tensor",
     "neighbour_checks",
     "noise_limit",
-    "null_checks",
     "parts_text",
     "rank_checks",
     "recommend",

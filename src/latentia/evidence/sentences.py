@@ -1,9 +1,9 @@
-"""Headline and advice: what the four statements say, in sentences."""
+"""Headline and advice of an `Evidence`: what the four statements say, in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +11,11 @@ from .checks import EXPECTED_ERROR
 from .grades import Component
 from .statements import found_sentence, status
 
-if TYPE_CHECKING:
-    from .evidence import Evidence
-
 _HEADS = {"supported": "SUPPORTED", "with care": "SUPPORTED WITH CARE", "partly": "PARTLY SUPPORTED"}
 _USE = "Use them for rows like those that were learned from."
 
 
-def headline(evidence: Evidence) -> str:
+def headline(evidence: Any) -> str:
     """The grade as a sentence: how many components are found again, and how many can be used."""
     if not evidence.measured:
         return f"NOT MEASURED. How far to trust {_subject(evidence)} was not measured."
@@ -31,7 +28,7 @@ def headline(evidence: Evidence) -> str:
     return f"{head}. {'; '.join(part for part in (again, _usable(evidence)) if part)}."
 
 
-def next_steps(evidence: Evidence) -> str:
+def next_steps(evidence: Any) -> str:
     """What to do, as far as it follows from the data."""
     care = evidence.components.of("with care") if evidence.topics is None else []
     if evidence.grade == "supported":
@@ -51,14 +48,14 @@ def next_steps(evidence: Evidence) -> str:
     return " ".join(said) or "Read the statements below, and use it with that in mind."
 
 
-def closing_sentence(evidence: Evidence) -> str:
+def closing_sentence(evidence: Any) -> str:
     """Note on the meaning of errors, and where the checks are."""
     more = f"What they rest on, in {len(evidence.checks)} measurements: evidence_.table()." if evidence.checks else ""
     errors = "Expected errors assume that the data follows the model; where a misfit was found, they include it."
     return f"{errors} {more}".strip() if evidence.on_components else more
 
 
-def _of_supported(evidence: Evidence, care: Sequence[Component]) -> str:
+def _of_supported(evidence: Any, care: Sequence[Component]) -> str:
     one, many, _ = evidence.nouns
     if not evidence.on_components:
         return _USE
@@ -69,7 +66,7 @@ def _of_supported(evidence: Evidence, care: Sequence[Component]) -> str:
     return f"The {many} can be read and compared, of {_numbered(care)} the main features."
 
 
-def _usable(evidence: Evidence) -> str:
+def _usable(evidence: Any) -> str:
     """How many components can be used, with care, and not."""
     one, many, rows = evidence.nouns
     well, care, none = (evidence.components.of(grade) for grade in ("supported", "with care", "not supported"))
@@ -82,7 +79,7 @@ def _usable(evidence: Evidence) -> str:
     return ", ".join([*parts, *([f"{len(none)} not"] if none else [])])
 
 
-def _subject(evidence: Evidence) -> str:
+def _subject(evidence: Any) -> str:
     """What the verdict is on."""
     n, (one, many, _) = 0 if evidence.component_errors is None else len(evidence.component_errors), evidence.nouns
     return evidence.subject or (f"these {n} {many}" if n > 1 else f"this {one}" if n else "this fit")

@@ -17,10 +17,11 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from ..evidence import MOST_ROWS, NULLS, Check, null_checks, trivial_checks
+from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
 from ..likelihood import log, normalised, one_gaussian
 from ..passes import Blocks, RowGroups, sample_rows
+from ._nulls import MOST_ROWS, NULLS, null_checks
 from ._rows import Mixture
 
 _VANISHED = 1e-8  # of the widest direction

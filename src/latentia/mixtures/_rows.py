@@ -113,15 +113,6 @@ def n_parameters(k: int, width: int, shape: Shape) -> int:
     return k * width + k - 1 + {"spherical": k, "diag": k * width, "full": k * whole, "tied": whole}[shape]
 
 
-def n_told(mixture: Mixture, shape: Shape, n_rows: int) -> int:
-    """Of these parameters, how many the rows tell: a covariance counts as far as it is not the one that all share."""
-    k, width = mixture.means.shape
-    mass = np.maximum(n_rows * (np.ones(1) if shape == "tied" else mixture.weights), 1)
-    shared = float((mixture.strength / (mass + mixture.strength)).mean())
-    spare = {"spherical": 0, "diag": k - 1, "full": (k - 1) * (width + 1) / 2, "tied": (width - 1) / 2}[shape] * width
-    return n_parameters(k, width, shape) - round(shared * spare)
-
-
 class Climbed(NamedTuple):
     """A mixture, its log-likelihood in nats and shares of the rows, shape (K, n), and the heights of the steps to it.
 

@@ -834,7 +834,7 @@ def _over_time(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
         Check(
             "the same over time", "|O_1 - O_2| / 2, of the error", ratio, at_most(_MOST_CHANGE, "times"),
             "How far what states show moves between the halves of the data. Above the limit they change; errors are "
-            "at least as large as the change.", "not in the thesis", "note",
+            "at least as large as the change.", "not in the thesis", "caution",
             "States change in the course of the data: fit parts of it, or take a trend out first.",
         )
     ]  # fmt: skip

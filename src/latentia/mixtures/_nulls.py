@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .checks import Check, above
+from ..evidence import Check, above
 
 NULLS = 10
 """Simulated sets of rows."""

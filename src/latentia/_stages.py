@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -245,6 +245,8 @@ class Staged(Estimator):
 
     refine: Any
     _span: Annotated[ColumnSpan, of.optional(of.Field())]
+    _draws_rows: ClassVar[bool] = True
+    """Whether ``sample`` draws rows with all of their noise."""
 
     @property
     def _farthest(self) -> float:
@@ -301,15 +303,22 @@ class Staged(Estimator):
     def _reading(self, fitted: Fitted) -> Reading | None:
         """What people read of the components of this estimator, mostly in ``fitted.some`` rows; None where it is one number."""
         predicts = getattr(self, "predict_proba", None)
-        return None if predicts is None else Reading(np.asarray(predicts(fitted.some)).T)
+        return (
+            None
+            if predicts is None or not isinstance(fitted.rows, Blocks)
+            else Reading(np.asarray(predicts(fitted.some)).T)
+        )
 
     def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
         """Some rows, and as many drawn from the fitted model with their design; None of a family that cannot draw rows.
 
         By default those of ``sample``, where that has an estimator of complete tables.
         """
-        sample, rows = getattr(self, "sample", None), next(iter(fitted.some))[0]
-        if sample is None or not isinstance(rows, np.ndarray) or np.isnan(rows).any():
+        sample = getattr(self, "sample", None)
+        if sample is None or not self._draws_rows or not isinstance(fitted.rows, Blocks):
+            return None
+        rows = sample_rows(fitted.rows)[0]
+        if not isinstance(rows, np.ndarray) or rows.ndim != 2 or np.isnan(rows).any():
             return None
         drawn = sample(len(rows), random_state=rng)
         drawn = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn, dtype=np.float64)

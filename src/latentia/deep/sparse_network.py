@@ -120,6 +120,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     _compared = ("layers_",)
     _nouns = ("unit", "units", "rows")
+    _draws_rows: ClassVar[bool] = False
     _constraints: ClassVar = {"n_layers": Integer(1), "input_type": Choice("binary", "real")}
     layers_: Annotated[list[sparse.csr_array], of.sparse_matrix("U# W#", "int8", -1, 1)]
     undetermined_: Annotated[list[sparse.csr_array], of.sparse_matrix("U# W#", "bool")]

@@ -341,8 +341,14 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
 
     def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn:
-        """Rows whose sources are those of different rows: of sources whose laws are not known it asks for independence."""
+        """Rows whose sources are those of different rows: of sources whose laws are not known it asks for independence.
+
+        Noise of twice the expected error hides what sources have of each other by that.
+        """
         sources = np.asarray(self.transform(Blocks.from_array(*sample_rows(fitted.rows))))
+        errors = fitted.errors(1).errors
+        spread = sources.std(axis=0) * (0.0 if errors is None else 2 * errors)
+        sources = sources + spread * rng.standard_normal(sources.shape)
         sources, others = np.array_split(sources, 2)
         names = [f"source {k}" for k in range(sources.shape[1])]
         return Drawn(sources, rng.permuted(others, axis=0), names)

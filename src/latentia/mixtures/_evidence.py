@@ -122,7 +122,7 @@ def shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarr
             "spread about components", "times", max(outliers, spread), at_most(1.0),
             f"Do rows lie around their component as in a Gaussian? {uneven:.0%} lie elsewhere, "
             f"and {far:.2g} are as far out as {_FAR:g} of a Gaussian's rows; each over what chance and shapes allow.",
-            "the model", "note", remedy,
+            "the model", "caution", remedy,
         )
     ]  # fmt: skip
 
@@ -164,7 +164,7 @@ def _roundness(mixture: Mixture, moments: Moments) -> Check:
     return Check(
         "round components", "variance", measured, at_most(limit, "above the mean one"),
         "How much wider rows spread in the widest direction that the means do not explain. Above the limit components are "
-        "long, or several each.", "the model", "note",
+        "long, or several each.", "the model", "caution",
         "Components are not round: compare with more components, or with other units of the features.",
     )  # fmt: skip
 

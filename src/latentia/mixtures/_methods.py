@@ -17,6 +17,7 @@ from .._stages import Fitted
 from .._validation import weighted_mean
 from ..evidence import Drawn, Reading
 from ..likelihood import normalised
+from ..passes import sample_rows
 from ._corrected import ClassMemberships, confusions
 
 
@@ -43,7 +44,7 @@ class MixtureMethods(WithCovariates):
 
     def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
         """Of complete rows of numbers, where the mixture is one of Gaussians."""
-        rows, mixture = next(iter(fitted.some))[0], getattr(self, "_mixture", None)
+        rows, mixture = sample_rows(fitted.rows)[0], getattr(self, "_mixture", None)
         if mixture is None or self._gaps is not None or sparse.issparse(rows):
             return None
         return Drawn(np.asarray(rows), mixture.draw(len(rows), rng)[0], self.column_names or ())

@@ -76,7 +76,7 @@ class Goodness:
             Check(
                 "causes independent", "mean z^2 of pairs", self.together, at_most(_MOST_TOGETHER, "1 for noise"),
                 "How often two causes are on in the same rows, against chance. Above the limit causes go together or shut each "
-                "other out, or there are too many of them.", "Definition 2.1", "note",
+                "other out, or there are too many of them.", "Definition 2.1", "caution",
                 "Some causes go together more or less often than by chance: read them as a group, or compare with fewer.",
             ),
             Check(

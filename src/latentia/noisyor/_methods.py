@@ -21,7 +21,7 @@ from .._validation import weighted_mean
 from ..evidence import Drawn
 from ..exceptions import LatentiaError
 from ..likelihood import noisy_or_rows
-from ..passes import Blocks
+from ..passes import Blocks, sample_rows
 from ._bif import write_bif
 from ._findings import rows_with_gaps
 from .baskets import is_baskets
@@ -237,7 +237,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_samples, rng)
 
     def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
-        rows = next(iter(fitted.some))[0]
+        (rows,) = sample_rows(fitted.rows)
         if rows.shape[1] > _MOST_DRAWN:
             return None
         real = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)

@@ -190,7 +190,7 @@ def _is_western(file: BinaryIO) -> bool:
         here = text.count("\ufffd")
         broken += here
         whole += sum(map(len, re.findall(r"[^\x00-\x7f]+", text))) - here
-    return whole < max(broken, 1)
+    return whole < broken
 
 
 def plain_name(path: Path) -> str:

@@ -3,8 +3,8 @@
     python benchmarks/topics_at_the_limit.py [--quick] [--seeds 3] [--first-seed 500]
 
 Documents are drawn from topics (1 - b) Dirichlet(c) + b background, with proportions Dirichlet(a). The limit is the sampling of
-`latentia.topics._sampling` started at the true topics, 200 sweeps before and 200 averaged. Error: mean l1 distance of topics after
-matching, of a possible 2. CPU seconds with error bars, one thread.
+`latentia.topics._sampling` started at the true topics, 200 sweeps before and 200 averaged. Error: mean l1 distance of topics
+after matching, of a possible 2. CPU seconds with error bars, one thread.
 """
 
 from __future__ import annotations

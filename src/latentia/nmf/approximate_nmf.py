@@ -44,7 +44,7 @@ from ._misfit import Bend, noise_bias
 from ._model import FactorModel, dense
 from ._points import Table, leading_triplets, table_of
 from ._selection import nonnegative_projections
-from ._range_of import freedom, in_span, telling_apart
+from ._span import freedom, in_span, telling_apart
 
 _FIRST, _TOL = 20, 1e-6  # rounds of descent of every start; change of the error at which the best of them end
 _BEST = 3  # starts that are descended from to the end

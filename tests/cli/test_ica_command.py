@@ -67,6 +67,7 @@ def test_columns_that_count_the_rows_are_pointed_out(call, path, tmp_path):
     assert "note: column 'time' counts the rows" in call("ica", path, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
 
 
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.DroppedDataWarning")
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [

@@ -93,7 +93,7 @@ def make_statements(
     nouns: tuple[str, str, str],
     missing: str = "",
     rival: str = "",
-) -> tuple[Statement, ...]:
+) -> tuple[Statement, Statement, Statement, Statement]:
     """The four statements, in their order; ``missing`` says why something was not measured, ``rival`` what checks the error.
 
     Where the verdict is on predictions, the rows that these are judged on are not those that were learned from: whether they

@@ -25,4 +25,5 @@ def drawn_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) 
     first = np.setdiff1d(np.arange(len(table)), np.cumsum(lengths) - 1)
     columns = model.column_names if model.column_names and not isinstance(kind, Symbols) else range(real.shape[1])
     names = [f"{when} {name}" for when in ("step", "next") for name in columns]
-    return Drawn(*(np.hstack([one[first], one[first + 1]]).astype(float) for one in (real, drawn)), names)
+    real, drawn = (np.hstack([table[first], table[first + 1]]).astype(float) for table in (real, drawn))
+    return Drawn(real, drawn, names)

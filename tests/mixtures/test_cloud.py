@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import scale
 
 from latentia.datasets import planted
 from latentia.mixtures import SphericalGaussianMixture
@@ -79,3 +80,10 @@ def test_components_that_overlap_are_found_again() -> None:
     rows = planted.gaussian_mixture(1500, n_components=2, n_features=4, separation=3, random_state=1).X
     evidence = SphericalGaussianMixture(2).fit(rows).evidence_
     assert evidence.found_again.min() > 0.9
+
+
+@pytest.mark.parametrize("shape", ["diag", "full"])
+def test_few_rows_of_many_columns_are_not_denied(shape: str) -> None:
+    wine = SphericalGaussianMixture(3, covariance_type=shape).fit(scale(load_wine().data)).evidence_
+    assert wine.statements[2].passed
+    assert wine.grade != "not supported"

@@ -95,6 +95,14 @@ def test_evidence(data, tmp_path):
     few = MultiViewMixture(4).fit(data.X, views=VIEWS).evidence_["rank supported"]
     assert few.measured == 5
     assert not few.holds
+    assert all(one.passed for one in model.evidence_.statements)
+
+
+def test_views_without_a_component_are_denied():
+    rows = np.random.default_rng(401).random((3000, 30)) < 0.3
+    evidence = MultiViewMixture(3).fit(rows.astype(float), views=VIEWS).evidence_
+    assert evidence.statements[2].passed is False
+    assert evidence.grade == "not supported"
 
 
 def test_constant_features_keep_their_value(data):

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _fields as of
 
 EXPECTED_ERROR = "expected error"
+REAL_OR_SIMULATED = "real or simulated"
 PARTS_FITTED = "parts fitted"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import EXPECTED_ERROR
+from .checks import EXPECTED_ERROR, REAL_OR_SIMULATED
 from .grades import Component
 from .statements import found_sentence, status
 
@@ -29,14 +29,14 @@ def headline(evidence: Any) -> str:
 
 
 def next_steps(evidence: Any) -> str:
-    """What to do, as far as it follows from the data."""
+    """What to do, as far as it follows from the data; checks that name a remedy of their own come before the general one."""
     care = evidence.components.of("with care") if evidence.topics is None else []
     if evidence.grade == "supported":
         return _of_supported(evidence, care)
     order = {"bad": 0, "open": 1, "look": 2, "": 3}
     wanting = sorted(
         (check for check in evidence.checks if status(check) in order and (status(check) or check.holds is False)),
-        key=lambda check: (order[status(check)], check.role != "veto"),
+        key=lambda check: (check.name == REAL_OR_SIMULATED, order[status(check)], check.role != "veto"),
     )
     too_many = any(check.name == EXPECTED_ERROR and status(check) == "bad" for check in evidence.checks)
     most = len(evidence.component_errors) if too_many and evidence.component_errors is not None else np.inf

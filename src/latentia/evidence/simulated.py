@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from .checks import Check, at_most
+from .checks import REAL_OR_SIMULATED, Check, at_most
 
 _APART, _SURE = 0.03, 2.5  # area above a half, that is let pass, or so many of its standard errors
 _FEWEST, _MOST_COLUMNS = 100, 100
@@ -52,7 +52,7 @@ def simulated_checks(rows: Drawn, seed: int, noun: str = "row") -> list[Check]:
     by = f" What tells them apart most: {', '.join(named)}." if area > limit and named else ""
     return [
         Check(
-            "real or simulated", "area under the curve", area, at_most(limit, "0.5 for guessing"),
+            REAL_OR_SIMULATED, "area under the curve", area, at_most(limit, "0.5 for guessing"),
             f"How well a small classifier tells real {noun}s from {noun}s drawn from the model.{by}",
             "not in the papers", "caution",
             f"Data that is drawn from the model looks different.{by or ' Look at what it leaves out.'}",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.covariance import oas
 
 from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
@@ -46,7 +47,7 @@ def one_cloud(rows: np.ndarray, seed: int) -> np.ndarray:
 def structure_checks(
     blocks: Blocks,
     dealt: RowGroups,
-    halves: list[tuple[Mixture, Any]],
+    halves: list[tuple[Mixture, Any, Any]],
     fit: Callable[[Blocks], Mixture],
     shaped: bool,
     seed: int,
@@ -55,19 +56,21 @@ def structure_checks(
 
     Parameters
     ----------
-    halves : list of pairs
-        The mixture of one half and groups of the other half.
+    halves : list of triples
+        The mixture of one half, groups of that half, and groups of the other half.
     fit : callable
         The mixture of some rows, as the estimator fits it.
     shaped : bool
         Whether rows lie about components as the model says.
     """
-    gains = [_heights(mixture, sample_rows(blocks.group(other, dealt))[0]) for mixture, other in halves]
-    if not gains:
+    if not halves:
         return []
-    fitted, trivial = (np.concatenate(one) for one in zip(*gains, strict=True))
-    nulls, gain = _of_clouds(blocks, fit, seed), float((fitted - trivial).mean())
-    apart = shaped or not nulls or any(_has_valley(mixture, blocks.group(other, dealt)) for mixture, other in halves)
+    heights = [_heights(mixture, sample_rows(blocks.group(other, dealt))[0]) for mixture, _, other in halves]
+    fitted, trivial = (np.concatenate(one) for one in zip(*heights, strict=True))
+    nulls = _of_clouds(blocks, fit, seed)
+    parts = [[sample_rows(blocks.group(half, dealt))[0] for half in one[1:]] for one in halves if nulls]
+    gain = float(np.mean([_gain(one[0], *rows) for one, rows in zip(halves, parts, strict=False)])) if nulls else 0.0
+    apart = shaped or not nulls or any(_has_valley(mixture, blocks.group(other, dealt)) for mixture, _, other in halves)
     lines = null_checks(gain if apart else gain - _SHAPE, nulls, "single clouds")
     options: dict[str, Any] = {"extra": 0, "n_rows": blocks.n_rows, "against": "one component"}
     if not lines:
@@ -87,15 +90,32 @@ def _of_clouds(blocks: Blocks, fit: Callable[[Blocks], Mixture], seed: int) -> l
         cloud = one_cloud(np.asarray(rows), seed + number)
         with contextlib.suppress(LatentiaError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fitted, trivial = _heights(fit(Blocks.from_array(cloud[:half])), cloud[half:])
-            found.append(float((fitted - trivial).mean()))
+            found.append(_gain(fit(Blocks.from_array(cloud[:half])), cloud[:half], cloud[half:]))
     return found
+
+
+def _gain(mixture: Mixture, rows: np.ndarray, others: np.ndarray) -> float:
+    """Gain of the mixture of some rows over one ellipsoid of these, in other rows, in nats a row.
+
+    The ellipsoid is shrunk: what few rows say too much of columns that depend on each other would be noise of the gain.
+    """
+    scale = np.vstack([rows, others]).std(axis=0)
+    center, scale = rows.mean(axis=0), np.where(scale > 0, scale, 1.0)
+    values, axes = np.linalg.eigh(oas((rows - center) / scale, assume_centered=True)[0])
+    values = np.maximum(values, _VANISHED * values[-1])
+    squares = np.square((others - center) / scale @ axes) / values
+    constant = np.log(2 * np.pi * values).sum() + 2 * np.log(scale).sum()
+    trivial = -0.5 * (squares.sum(axis=1) + constant)
+    return float((_log_density(mixture, others) - trivial).mean())
 
 
 def _heights(mixture: Mixture, rows: Any) -> tuple[np.ndarray, np.ndarray]:
     """Log-densities of rows under a mixture, and under one Gaussian."""
-    fitted = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
-    return fitted, one_gaussian(rows, rows.shape[0])[0]
+    return _log_density(mixture, rows), one_gaussian(rows, rows.shape[0])[0]
+
+
+def _log_density(mixture: Mixture, rows: Any) -> np.ndarray:
+    return normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
 
 
 def _has_valley(mixture: Mixture, blocks: Blocks) -> bool:

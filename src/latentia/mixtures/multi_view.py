@@ -58,6 +58,7 @@ from ..tensor import Decomposition, decompose
 from ._columns import Columns, Encoded, Kinds, Table, learned_columns
 from ._dealt import deals
 from ._emissions import FLOOR, Emissions, Mixed, OneKind
+from ._linear import dependence_checks, linear_scores, linear_shares
 from ._methods import MixtureMethods
 from ._observed import ObservedColumns, filled, observed_columns
 
@@ -340,6 +341,8 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         parts = fitted.errors(self.n_splits).widened(misfits.together(bool(self._steps)).bias(apart))
         self._keep_confusions(fitted, 0 if self._emissions is None else self.n_splits)
         checks = _checks(fitted.model, found, moments, parts, measured, misfits)
+        if self._emissions is None:
+            return checks + dependence_checks(_held_out(fitted, self.n_splits), moments.scales), parts
         return checks + self._checks_of_rows(fitted.rows, moments), parts
 
     def _keep(self, fitted: Fitted) -> None:
@@ -351,8 +354,11 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
     def _reading(self, fitted: Fitted) -> Reading | None:
-        """Without a likelihood rows have no probabilities."""
-        return None if self._emissions is None else super()._reading(fitted)
+        """Probabilities of the components of rows, or without a likelihood their coordinates in the space of the means."""
+        if self._emissions is not None:
+            return super()._reading(fitted)
+        tables = sample_rows(fitted.some)
+        return Reading(linear_shares(*linear_scores(tables, self.means_, self.weights_, self._scales)))
 
     @property
     def _steps(self) -> Refine:
@@ -374,10 +380,8 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         return Refined(_Mixture(layout.split(means), weights, of_views).sorted(), found)
 
     def _checks_of_rows(self, blocks: Blocks, moments: _Moments) -> list[Check]:
-        """Whether the fit predicts better than one component, and what it says of rows, where there is a likelihood."""
-        emissions = self._emissions
-        if emissions is None:
-            return []
+        """Whether the fit predicts better than one component, and what its likelihood says of rows."""
+        emissions: Any = self._emissions
         rows = list(sample_rows(blocks))
         trivial, n_parameters = emissions.independent(
             _side_by_side(rows),
@@ -862,6 +866,15 @@ def _checks(
         *_constant_features(moments.columns),
         *_missing(moments.shares),
     ]  # fmt: skip
+
+
+def _held_out(fitted: Fitted, n_splits: int) -> list[tuple[_Mixture, Any]]:
+    """The mixtures of two halves of the rows, each with the views of some rows of the other half."""
+    found = []
+    for pair, groups in zip(fitted.halves(min(n_splits, 1)), fitted.dealt.splits, strict=False):
+        for half, other in zip(pair, reversed(groups), strict=True):
+            found.append((half.parameters, sample_rows(fitted.rows.group(other, fitted.dealt))))
+    return found
 
 
 def _constant_features(columns: list[ColumnMoments]) -> list[Check]:

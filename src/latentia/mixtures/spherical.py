@@ -503,8 +503,8 @@ def _structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
     """Whether there are components at all, with the shape that would show them where these do not."""
     blocks, dealt, mixture = fitted.rows, fitted.dealt, fitted.model.parameters
     pairs = fitted.halves(1) if method.n_splits else []
-    halves = [(one.parameters, other) for pair, groups in zip(pairs, dealt.splits, strict=False)
-              for one, other in zip(pair, reversed(groups), strict=True)]  # fmt: skip
+    halves = [(one.parameters, half, other) for pair, groups in zip(pairs, dealt.splits, strict=False)
+              for one, half, other in zip(pair, groups, reversed(groups), strict=True)]  # fmt: skip
     (rows,) = sample_rows(blocks)
     density = mixture.log_density(rows)
     shares, _ = normalised(density + log(mixture.weights), mixture.weights)

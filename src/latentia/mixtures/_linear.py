@@ -1,0 +1,80 @@
+"""What means alone say of rows: linear scores of components, and how well they predict the dependence of views.
+
+Without a distribution rows have neither densities nor probabilities. They have coordinates in the space of the means, and if
+views depend on each other by the component alone, their covariances are the products of its means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..evidence import Check, above
+
+_SURE = 2.0  # standard errors
+
+
+def linear_scores(
+    tables: Sequence[Any], means: Sequence[np.ndarray], weights: np.ndarray, scales: Sequence[np.ndarray]
+) -> Any:
+    """Products of rows with the components' means in each view, both about the centre and in standard deviations.
+
+    Parameters
+    ----------
+    tables : sequence of (ndarray or sparse matrix) of shape (n, D_a)
+        The views. Missing cells count as the centre.
+
+    Returns
+    -------
+    scores : list of ndarrays of shape (n, K)
+    directions : list of ndarrays of shape (K, D_a)
+    """
+    scores, directions = [], []
+    for table, mean, scale in zip(tables, means, scales, strict=True):
+        center = weights @ mean
+        direction = (mean - center) / scale
+        cells = table if sparse.issparse(table) else np.where(np.isnan(table), center, table)
+        scores.append(np.asarray(cells @ (direction / scale).T) - center @ (direction / scale).T)
+        directions.append(direction)
+    return scores, directions
+
+
+def linear_shares(scores: Sequence[np.ndarray], directions: Sequence[np.ndarray]) -> np.ndarray:
+    """Coordinates of rows in the space of the means, shape (K, n): by least squares, those of a mean are its component."""
+    means = np.hstack(list(directions))
+    return np.asarray(np.linalg.pinv(means @ means.T, hermitian=True) @ np.sum(scores, axis=0).T)
+
+
+def dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[np.ndarray]) -> list[Check]:
+    """Whether the means of one half predict the covariances of views in the other half better than independence does.
+
+    Parameters
+    ----------
+    parts : sequence of pairs
+        The mixture of one half, and the views of rows of the other half.
+    """
+    gains = [np.zeros(0)]
+    for mixture, tables in parts:
+        scores, directions = linear_scores(tables, mixture.means, mixture.weights, scales)
+        gain, pair = np.zeros(len(scores[0])), np.outer(mixture.weights, mixture.weights)
+        for a, b in combinations(range(len(scores)), 2):
+            gain += 2 * (scores[a] * scores[b]) @ mixture.weights
+            gain -= float((pair * (directions[a] @ directions[a].T) * (directions[b] @ directions[b].T)).sum())
+        gains.append(gain)
+    gain = np.concatenate(gains)
+    if not gain.any():
+        return []
+    deviations = float(gain.mean() / max(float(gain.std()), np.finfo(float).tiny) * np.sqrt(len(gain)))
+    return [
+        Check(
+            "better than independent views", "standard errors", deviations, above(_SURE),
+            f"How much better the means of one half of the rows predict the covariances of views in {len(gain):,} others than "
+            "independence does.",
+            "not in the paper", "veto",
+            "These components predict no better than independent views: do not use them. Ask for fewer.",
+        )
+    ]  # fmt: skip

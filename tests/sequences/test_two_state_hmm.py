@@ -202,7 +202,9 @@ def test_errors_that_were_not_measured_do_not_hold(halves, cross_fit):
     assert not model.evidence_.holds
     measured = TwoStateHMM(cross_fit=cross_fit).fit(halves.symbols).evidence_
     assert measured.statements[1].passed
-    assert measured.statements[0].passed is (None if cross_fit == 1 else True)  # Without parts there is nothing to compare.
+    assert measured.statements[0].passed is (
+        None if cross_fit == 1 else True
+    )  # Without parts there is nothing to compare.
     assert measured.grade == ("with care" if cross_fit == 1 else "supported")
 
 

@@ -95,9 +95,10 @@ def _of_clouds(blocks: Blocks, fit: Callable[[Blocks], Mixture], seed: int) -> l
 
 
 def _gain(mixture: Mixture, rows: np.ndarray, others: np.ndarray) -> float:
-    """Gain of the mixture of some rows over one ellipsoid of these, in other rows, in nats a row.
+    """Median gain of the mixture of some rows over one ellipsoid of these, in other rows, in nats.
 
-    The ellipsoid is shrunk: what few rows say too much of columns that depend on each other would be noise of the gain.
+    The ellipsoid is shrunk: what few rows say too much of columns that depend on each other would be noise of the gain. Of heavy
+    tails a few rows would decide on the mean.
     """
     scale = np.vstack([rows, others]).std(axis=0)
     center, scale = rows.mean(axis=0), np.where(scale > 0, scale, 1.0)
@@ -106,7 +107,7 @@ def _gain(mixture: Mixture, rows: np.ndarray, others: np.ndarray) -> float:
     squares = np.square((others - center) / scale @ axes) / values
     constant = np.log(2 * np.pi * values).sum() + 2 * np.log(scale).sum()
     trivial = -0.5 * (squares.sum(axis=1) + constant)
-    return float((_log_density(mixture, others) - trivial).mean())
+    return float(np.median(_log_density(mixture, others) - trivial))
 
 
 def _heights(mixture: Mixture, rows: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -38,7 +38,7 @@ def null_checks(gain: float, of_nulls: Sequence[float], null: str, unit: str = "
     return [
         Check(
             f"better than {null}", "(g - mean) / sd", (gain - float(np.mean(of_nulls))) / spread, above(_SURE),
-            f"Gain in the likelihood of other {unit}s, {gain:.2g} nats, in standard deviations from that of fits to "
+            f"Median gain in the log-likelihood of other {unit}s, {gain:.2g} nats, in standard deviations from that of fits to "
             f"{len(of_nulls)} simulated {null}, {np.mean(of_nulls):.2g}.",
             "not in the papers", "veto",
             f"Simulated {null} give components that describe them as well: there may be nothing to find.",

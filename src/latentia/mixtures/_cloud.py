@@ -97,8 +97,7 @@ def _of_clouds(blocks: Blocks, fit: Callable[[Blocks], Mixture], seed: int) -> l
 def _gain(mixture: Mixture, rows: np.ndarray, others: np.ndarray) -> float:
     """Median gain of the mixture of some rows over one ellipsoid of these, in other rows, in nats.
 
-    The ellipsoid is shrunk: what few rows say too much of columns that depend on each other would be noise of the gain. Of heavy
-    tails a few rows would decide on the mean.
+    The ellipsoid is shrunk, since few rows tell little of many columns. On the mean a few rows of heavy tails would decide.
     """
     scale = np.vstack([rows, others]).std(axis=0)
     center, scale = rows.mean(axis=0), np.where(scale > 0, scale, 1.0)

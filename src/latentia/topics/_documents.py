@@ -150,6 +150,7 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
     """Base of models fitted on counts of words alone."""
 
     _compared: ClassVar = ("components_", "vectorizer_")
+    _draws_rows: ClassVar[bool] = False  # Dense tables say the same as sparse ones, of which trees learn nothing.
     refine: Refine
     n_jobs: int | None
     components_: Annotated[np.ndarray, of.distributions("K V")]

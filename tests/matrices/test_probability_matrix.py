@@ -243,8 +243,8 @@ def test_save_load_clone_and_stability(fitted, data, tmp_path):
 
 
 def test_the_table_of_evidence(fitted, data):
-    text = str(fitted.evidence_)
-    assert "expected error" in text
+    assert "  error  " in str(fitted.evidence_)
+    assert "expected error" in fitted.evidence_.table()
     assert fitted.evidence_.holds
     assert fitted.evidence_.component_errors[0] == pytest.approx(fitted.l1_distance(data), rel=0.3)
     assert fitted.evidence_["asymmetry"].measured == pytest.approx(1, abs=0.2)

@@ -181,7 +181,7 @@ def rank_checks(
     """One line: too few directions above the noise, or more of them than components were asked for.
 
     It is a note, which advice takes its numbers from: on worlds it failed as often where fits were right as where they were
-    not.
+    not. Only more directions than an exact model has are a caution, which nothing else sees where components were joined.
 
     Parameters
     ----------
@@ -214,7 +214,8 @@ def rank_checks(
         suggests = 0
         remedy = "No direction of the data is above its noise: more of it is needed, or there is nothing to find."
     bound = within(directions, int(high))
-    role: Literal["note", "veto"] = "veto" if rank < veto * directions else "note"
+    role: Literal["note", "caution", "veto"] = "caution" if exact and rank > high else "note"
+    role = "veto" if rank < veto * directions else role
     return [
         Check("rank supported", f"sigma_i > {edge:.2g}", float(rank), bound, meaning, reference, role, remedy, suggests)
     ]

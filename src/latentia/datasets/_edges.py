@@ -17,7 +17,7 @@ from .._progress import progress_bar
 from ..exceptions import FileNotice, LatentiaError, warn
 from ..passes import Blocks
 from ..passes.formats import bytes_read, open_unicode
-from ._excel import is_excel, sheet_rows
+from ..reading._excel import is_excel, sheet_rows
 from .separated import csv_rows, find_separator, is_csv
 
 _CHUNK = 1 << 18

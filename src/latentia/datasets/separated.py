@@ -14,7 +14,7 @@ from typing import IO
 
 from ..exceptions import LatentiaError
 from ..passes.formats import open_unicode, plain_name
-from ._excel import is_excel, sheet_rows
+from ..reading._excel import is_excel, sheet_rows
 
 _SUFFIXES = {".csv": ",", ".tsv": "\t"}
 _SEPARATORS = (",", ";", "\t", "|")

@@ -59,3 +59,24 @@ def _listed(cell: str) -> list[str]:
         if isinstance(found, (list, tuple)):
             return [str(tag) for tag in found if tag is not None]
     return [tag.strip().strip("'\"") for tag in cell[1:-1].split(",")]
+
+
+_TAGGED = re.compile(r"(tags?|labels?|keywords?|genres?|categories|topics|hashtags|skills|ingredients|items|symptoms)", re.IGNORECASE)
+_HASHTAGS = re.compile(r"#\w[\w-]*(?:[\s,]+#\w[\w-]*)*")
+_FASTTEXT = re.compile(r"(?:__label__\S+\s*)+")
+
+
+def holds_tags(name: str, cells: Sequence[str]) -> str:
+    """Return why the cells of a column hold several tags each; empty where they do not."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    listed = sum(cell[0] in "[({" and cell[-1] in ")]}" and len(cell) > 1 for cell in filled)
+    if 2 * listed > len(filled):
+        return "lists in brackets"
+    for why, form in (("tags in angle brackets", _IN_BRACKETS), ("hashtags", _HASHTAGS), ("labels of fastText", _FASTTEXT)):
+        if filled and all(form.fullmatch(cell) for cell in filled):
+            return why
+    if _TAGGED.fullmatch(name.strip()):
+        for separator in _SEPARATORS:
+            if 4 * sum(separator in cell for cell in filled) > len(filled):
+                return f"tags separated by {separator!r}"
+    return ""

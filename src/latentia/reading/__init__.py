@@ -1,0 +1,16 @@
+"""Reading: what a file or frame holds, with a role for every column, said before anything is fitted.
+
+``read(source)`` gives a `Reading`, which commands print and estimators take. ``latentia look FILE`` shows it.
+"""
+
+from ._read import is_table_name, read, reading_of
+from ._reading import Reading
+from ._roles import ROLES, Asked, Column
+from ._shapes import is_named_matrix, long_columns, matrix_of
+from ._tables import RawTable, column_names, has_columns, is_csv, open_table
+from ._tags import split_tags
+
+__all__ = [
+    "ROLES", "Asked", "Column", "RawTable", "Reading", "column_names", "has_columns", "is_csv", "is_named_matrix", "is_table_name",
+    "long_columns", "matrix_of", "open_table", "read", "reading_of", "split_tags",
+]  # fmt: skip

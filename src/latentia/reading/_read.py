@@ -1,0 +1,114 @@
+"""Read a source of any kind as a `Reading`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._frames import frame_of
+from ..exceptions import LatentiaError
+from ..passes.formats import plain_name, readable, reusable
+from ._reading import Reading, source_name
+from ._roles import Asked, find_columns
+from ._shapes import commands_for, find_shape
+from ._tables import RawTable, has_columns, open_table
+
+_PLAIN = (".txt", ".dat", ".data", ".tab")
+
+
+def read(
+    source: Any,
+    *,
+    roles: Mapping[str, str] | None = None,
+    missing_codes: Sequence[Any] = (),
+    empty: str = "missing",
+    positive: Mapping[str, str] | None = None,
+    id: str | None = None,
+    sheet: str | int | None = None,
+    encoding: str | None = None,
+) -> Reading:
+    """Read a table, and find the role of every column.
+
+    A column of numbers is left out only if it counts the rows in file order, or if both its name and its values say that it is
+    an id or a clock. All other doubts are used, and listed first.
+
+    Parameters
+    ----------
+    source : path, data frame, or array of texts
+        A file of separated values, a workbook, Parquet, JSON Lines; ``.gz`` is read as it is, and ``-`` is standard input. Or a
+        data frame of pandas, polars, pyarrow or another library.
+    roles : dict from str to str, optional
+        The role of columns: measurement, count, binary, category, text, tags, id, clock, date, group, weight or ignored.
+    missing_codes : sequence, optional
+        Values that stand for missing answers in all columns, such as -99.
+    empty : {"missing", "absent"}
+        What empty cells of binary columns are: not known, or 0.
+    positive : dict from str to str, optional
+        Of columns of two values the one that is 1.
+    id : str, optional
+        The column that names the rows.
+    sheet : str or int, optional
+        Of a workbook, by name or number from 1; by default the first.
+    encoding : str, optional
+        By default it is detected.
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    LatentiaError
+        If the source is no table, or damaged, or has no such column.
+    """
+    codes = tuple(_code(code) for code in missing_codes)
+    given = dict(positive or {})
+    asked = Asked(dict(roles or {}), codes, empty, {name: str(value) for name, value in given.items()}, id)
+    if isinstance(source, Reading):
+        return source
+    if not isinstance(source, (str, os.PathLike)):
+        return reading_of(_of_frame(source), asked)
+    with reusable(source) as path:
+        return reading_of(_opened(path, sheet, encoding), asked)
+
+
+def reading_of(table: RawTable, asked: Asked) -> Reading:
+    """Return the reading of a table."""
+    columns = tuple(find_columns(table, asked))
+    shape, notes = find_shape(table, columns)
+    reading = Reading(
+        source_name(table.path), shape, columns, len(table), (*table.notes, *notes), table=table, asked=asked
+    )
+    return reading.with_commands(commands_for(reading, str(table.path)))
+
+
+def _code(code: Any) -> str:
+    return f"{code:.15g}" if isinstance(code, float) else str(code).strip()
+
+
+def _opened(path: Path, sheet: str | int | None, encoding: str | None) -> RawTable:
+    with readable(path):
+        if path.is_dir() or not path.exists():
+            raise LatentiaError(f"{path}: {'a folder, and a file is needed' if path.is_dir() else 'no such file'}.")
+    return open_table(path, encoding=encoding, sheet=None if sheet is None else str(sheet))
+
+
+def _of_frame(source: Any) -> RawTable:
+    import polars as pl
+
+    from ._tables import _typed
+
+    frame = frame_of(source)
+    if frame is None:
+        raise LatentiaError(
+            f"A {type(source).__name__} cannot be read: give a path or a data frame. Estimators take arrays and lists as they are."
+        )
+    columns = [pl.Series(name, frame[name].to_list(), strict=False) for name in frame.columns]
+    return RawTable([_typed(column) for column in columns], list(frame.columns), range(len(frame)), "row", Path("frame"), "memory")
+
+
+def is_table_name(path: Path) -> bool:
+    """Return True if the name says that the file may be a table: separated values by any name, a workbook, Parquet, JSON."""
+    return has_columns(path) or plain_name(path).endswith(_PLAIN)

@@ -14,7 +14,7 @@ from ..exceptions import LatentiaError
 from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
 from ..report.parts import count
 from ._json import plain
-from ._shared import Reading, Results, named, say, write_csv
+from ._shared import ReadOptions, Results, named, say, write_csv
 from ._tables import Wanted, check_columns, read_table, split_names
 
 FILES = ("A.csv", "W.csv", "certificate.json")
@@ -26,7 +26,7 @@ def factor_exactly(
     results: Results,
     k: str,
     budget: float,
-    how: Reading,
+    how: ReadOptions,
     *,
     columns: str | None = None,
     ignore: str | None = None,

@@ -8,8 +8,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import LatentiaError
 from ..passes import checkpointing, on_cluster
-from ._shared import Reading, Results
+from ..reading import Asked
+from ._shared import ReadOptions, Results
+
+
+def asked_of(
+    role: list[str] | None,
+    missing_codes: str | None,
+    empty: str,
+    positive: list[str] | None,
+    id: str | None,
+) -> Asked:
+    """Return what options say of columns."""
+    codes = [code.strip() for code in (missing_codes or "").split(",")]
+    return Asked(
+        _pairs("--role", role), tuple(code for code in codes if code), empty, _pairs("--positive", positive), id
+    )
+
+
+def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    """Return names and values, which are split at the last equals sign."""
+    pairs = {}
+    for text in given or ():
+        name, equals, value = text.rpartition("=")
+        if not equals or not name or not value:
+            raise LatentiaError(f"{option} {text}: expected NAME=VALUE, such as {option} age=measurement.")
+        pairs[name] = value
+    return pairs
 
 
 @dataclass(frozen=True)
@@ -38,6 +65,19 @@ class Run:
         Show no progress.
     checkpoint
         Folder for the state of long fits: after a crash the same command goes on from it. Removed in the end.
+    role
+        Role of a column, NAME=ROLE: measurement, count, binary, category, text, tags, id, clock, date, group, weight or ignored;
+        may be given again.
+    missing_codes
+        Values that stand for missing answers, such as -99,999.
+    empty : {missing, absent}
+        What empty cells of columns of two values are: missing, or absent, which is 0.
+    positive
+        Of a column of two values the one that is 1, NAME=VALUE; may be given again.
+    id
+        Column that names the rows.
+    sheet
+        Sheet of a workbook, by name or number.
     scheduler
         Address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers make the passes over files.
 
@@ -88,6 +128,12 @@ class Run:
     force: bool = False
     quiet: bool = False
     checkpoint: Path | None = None
+    role: list[str] | None = None
+    missing_codes: str | None = None
+    empty: str = "missing"
+    positive: list[str] | None = None
+    id: str | None = None
+    sheet: str | None = None
     scheduler: str | None = None
 
     @property
@@ -101,9 +147,12 @@ class Run:
         found.check()
         return found
 
-    def reading(self, missing: str | None = None, ways: tuple[str, ...] = ()) -> Reading:
+    def reading(self, missing: str | None = None, ways: tuple[str, ...] = ()) -> ReadOptions:
         """How files are read."""
-        return Reading.of(self.quiet, self.cache, self.no_cache, missing, ways, encoding=self.encoding)
+        asked = asked_of(self.role, self.missing_codes, self.empty, self.positive, self.id)
+        return ReadOptions.of(
+            self.quiet, self.cache, self.no_cache, missing, ways, encoding=self.encoding, asked=asked, sheet=self.sheet
+        )
 
     @contextmanager
     def placed(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, ClassVar, Literal
@@ -32,6 +32,7 @@ from ..evidence.sizes import Size, all_sizes, recommend
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..passes.formats import known_encoding
+from ..reading import Asked
 from ..report.parts import first_sentence
 from ..summaries import Summary, write_csv
 from ..summaries import Table as Listing
@@ -405,7 +406,7 @@ def named(source: str) -> Iterator[None]:
 
 
 @contextmanager
-def in_words_of_options(reading: Reading | None = None) -> Iterator[None]:
+def in_words_of_options(reading: ReadOptions | None = None) -> Iterator[None]:
     """Errors of a reader name the command's option instead of the parameter, and what --missing may do about a cell."""
     try:
         yield
@@ -418,7 +419,7 @@ def in_words_of_options(reading: Reading | None = None) -> Iterator[None]:
         raise
 
 
-def in_ways(text: str, error: CellError, reading: Reading) -> str:
+def in_ways(text: str, error: CellError, reading: ReadOptions) -> str:
     """What is said of a cell, with what --missing may do about it."""
     ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
     return " ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])
@@ -483,7 +484,7 @@ def existing(path: Path, option: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How files are read, as options say.
 
     Attributes
@@ -497,6 +498,10 @@ class Reading:
         What ``--missing`` may say in this command; empty where there is no such option.
     encoding : str, optional
         Of texts; detected if it is not given.
+    asked : Asked
+        What the user says of columns.
+    sheet : str, optional
+        Of a workbook.
     """
 
     progress: bool = True
@@ -504,6 +509,8 @@ class Reading:
     missing: str = "error"
     ways: tuple[str, ...] = ()
     encoding: str | None = None
+    asked: Asked = field(default_factory=Asked)
+    sheet: str | None = None
 
     @classmethod
     def of(
@@ -515,7 +522,9 @@ class Reading:
         ways: tuple[str, ...] = (),
         *,
         encoding: str | None = None,
-    ) -> Reading:
+        asked: Asked | None = None,
+        sheet: str | None = None,
+    ) -> ReadOptions:
         """From options, which are checked."""
         if encoding is not None:
             known_encoding(encoding)
@@ -527,7 +536,9 @@ class Reading:
             there = next(path for path in (cache, *cache.absolute().parents) if path.exists())
             if not can_write(there):
                 raise LatentiaError(f"--cache {cache}: no folder that can be written. Choose another, or --no-cache.")
-        return cls(not quiet, False if no_cache else cache, missing or "error", ways, encoding)
+        return cls(
+            not quiet, False if no_cache else cache, missing or "error", ways, encoding, asked or Asked(), sheet
+        )
 
 
 # --- printing ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ..exceptions import LatentiaError, MissingExtraError
 from ..passes import Blocks
 from ..passes.formats import reusable
 from ..words import stop_words as words_of
-from ._shared import Reading, existing, say
+from ._shared import ReadOptions, existing, say
 
 
 def split_of(option: str | None) -> str | int | None:
@@ -79,7 +79,7 @@ def read_known(
     source: Path,
     model: Any,
     words: Sequence[str] | None,
-    how: Reading,
+    how: ReadOptions,
     column: str | None = None,
     split: str | None = None,
 ) -> Corpus:

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
-from ._shared import MODEL_FILE, Reading, Results, named, say
+from ._shared import MODEL_FILE, ReadOptions, Results, named, say
 
 _LACKS = {
     "other": "is applied to one source; leave this one", "denoise": "has no rows to write; leave it",
@@ -91,7 +91,7 @@ def apply(
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
     missing = "keep" if missing is None and findings else missing
-    how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
+    how = ReadOptions.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     with named(source.name), warnings.catch_warnings():  # names of columns are compared as the source is read
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

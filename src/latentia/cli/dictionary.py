@@ -31,7 +31,7 @@ from ..summaries import Summary
 from ._run import Run
 from ._shared import (
     Comparison,
-    Reading,
+    ReadOptions,
     hold_out,
     in_words_of_options,
     learn,
@@ -180,7 +180,7 @@ def _told(model: Any, data: _Data, progress: bool) -> Summary:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | None, how: Reading) -> _Data:
+def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | None, how: ReadOptions) -> _Data:
     table = read_numbers(source, columns, ignore, 2, "atoms need two or more", how)
     reading: dict[str, Any] = {"columns": table.columns}
     if scale is not False:
@@ -238,7 +238,7 @@ def applied_file(model: Any, source: Path, denoise: bool) -> str:
     return _DENOISED if denoise else _CODES
 
 
-def apply_dictionary(model: Any, source: Path, how: Reading, denoise: bool = False) -> Callable[[Path], object]:
+def apply_dictionary(model: Any, source: Path, how: ReadOptions, denoise: bool = False) -> Callable[[Path], object]:
     """Read other rows, or an image; gives the function that writes their codes, the rows that the atoms make, or an image."""
     reading = model.reading_ or {"columns": model.column_names}
     if applied_file(model, source, denoise) == _IMAGE:
@@ -257,7 +257,7 @@ def apply_dictionary(model: Any, source: Path, how: Reading, denoise: bool = Fal
 
 
 def _apply_to_image(
-    model: Any, source: Path, reading: dict[str, Any], how: Reading, denoise: bool
+    model: Any, source: Path, reading: dict[str, Any], how: ReadOptions, denoise: bool
 ) -> Callable[[Path], object]:
     """Rebuild an image from atoms of patches."""
     if not is_image(source):

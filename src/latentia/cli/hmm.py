@@ -20,7 +20,7 @@ from ..summaries import Column, Summary
 from ._run import Run
 
 from ._shared import (  # isort: skip
-    Comparison, Reading, existing, in_words_of_options, learn, parse_sizes,
+    Comparison, ReadOptions, existing, in_words_of_options, learn, parse_sizes,
     refuse_options, say,
 )  # fmt: skip
 from ._tables import split_names
@@ -225,7 +225,7 @@ def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_hmm(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_hmm(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read other sequences; gives the function that writes their paths."""
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"

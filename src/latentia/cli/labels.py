@@ -29,7 +29,7 @@ from ..summaries import Summary, write_csv
 from ._run import Run
 from ._shared import (
     Comparison,
-    Reading,
+    ReadOptions,
     highest,
     hold_out,
     in_words_of_options,
@@ -160,7 +160,7 @@ class _Data:
         return self.train.rows, self.test, "the rows of --test"
 
 
-def _read(source: Path, test: Path | None, options: dict[str, Any], how: Reading) -> _Data:
+def _read(source: Path, test: Path | None, options: dict[str, Any], how: ReadOptions) -> _Data:
     """Everything that the command needs, checked as far as that takes no fit; of texts alone one in ten is held out."""
     options = options | {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
     with in_words_of_options():
@@ -297,7 +297,7 @@ def _peak_memory() -> str:
 
 
 def apply_labels(
-    model: Any, source: Path, how: Reading, column: str | None = None, split: str | None = None
+    model: Any, source: Path, how: ReadOptions, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their labels."""
     reading = model.reading_ or {"zero_based": True}

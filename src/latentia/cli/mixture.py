@@ -16,7 +16,7 @@ from ..summaries import Summary
 from ._effects import Covariates, effects_of
 from ._options import check_choice
 from ._run import Run
-from ._shared import Comparison, Reading, hold_out, learn, parse_sizes, say
+from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes, say
 from ._tables import MISSING, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling, split_names
 
 
@@ -193,12 +193,12 @@ def units_mixture(model: Any) -> dict[str, Any]:
     return {"means": means, "scaling": scales or None}
 
 
-def added_mixture(model: Any, source: Path, how: Reading) -> tuple[Any, ...]:
+def added_mixture(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
     """Read rows that are added to a model, in its units."""
     return (read_like(model, source, how).values,)
 
 
-def apply_mixture(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_mixture(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their components."""
     if not model.reading_ and isinstance(model, MultiViewMixture):
         raise LatentiaError(

@@ -22,7 +22,7 @@ from ..report.network import summarize_network
 from ..report.noisy_or import percent
 from ..report.parts import count
 from ._run import Run
-from ._shared import Reading, existing, learn, say, write_csv
+from ._shared import ReadOptions, existing, learn, say, write_csv
 from ._tables import Labels, Table, announce, binary, described, quoted, read_like, read_numbers
 
 _CODES, _DENOISED = "codes.csv", "denoised.csv"
@@ -88,7 +88,7 @@ def _is_bag(source: Path) -> bool:
     return source.exists() and not is_table(source) and (source.is_dir() or not has_columns(source))
 
 
-def _read(source: Path, columns: str | None, ignore: str | None, vocabulary: Path | None, how: Reading) -> Table:
+def _read(source: Path, columns: str | None, ignore: str | None, vocabulary: Path | None, how: ReadOptions) -> Table:
     if not _is_bag(source):
         if vocabulary is not None:
             raise LatentiaError(f"--vocabulary: {source.name} has names of columns; leave it out.")
@@ -101,7 +101,7 @@ def _read(source: Path, columns: str | None, ignore: str | None, vocabulary: Pat
     return announce(_bag(source, words, how))
 
 
-def _bag(source: Path, vocabulary: Path | None, how: Reading) -> Table:
+def _bag(source: Path, vocabulary: Path | None, how: ReadOptions) -> Table:
     """A bag of words as a table."""
     corpus = readers.read_corpus(
         source, vocabulary=vocabulary, progress=how.progress, cache=how.cache, encoding=how.encoding, stop_words=None,
@@ -195,7 +195,7 @@ def applied_file(model: Any, source: Path, denoise: bool) -> str:
     return _DENOISED if denoise else _CODES
 
 
-def apply_network(model: Any, source: Path, how: Reading, denoise: bool = False) -> Callable[[Path], object]:
+def apply_network(model: Any, source: Path, how: ReadOptions, denoise: bool = False) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes which units are on in them, or the rows as the units have them."""
     if _is_bag(source):
         names = model.reading_.get("columns", model.column_names)

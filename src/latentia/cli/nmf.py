@@ -25,7 +25,7 @@ from ._exact import factor_exactly
 from ._run import Run
 from ._shared import (
     Comparison,
-    Reading,
+    ReadOptions,
     Results,
     Sizes,
     hold_out,
@@ -209,7 +209,7 @@ def _shape(option: str, text: str | None) -> Shape:
 
 
 def _table(
-    source: Path, columns: str | None, ignore: str | None, names: str | None, image: Shape, picture: Shape, how: Reading
+    source: Path, columns: str | None, ignore: str | None, names: str | None, image: Shape, picture: Shape, how: ReadOptions
 ) -> _Data:  # fmt: skip
     """The columns of numbers of a table, and a column of names."""
     own = [] if names is None else [names]
@@ -326,7 +326,7 @@ def _side_by_side(images: Sequence[np.ndarray]) -> np.ndarray:
 # --- applying -------------------------------------------------------------------------------------------------------
 
 
-def apply_nmf(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_nmf(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their weights."""
     reading = model.reading_ or {"columns": model.column_names}
     if "picture" in reading:

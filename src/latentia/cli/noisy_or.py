@@ -24,7 +24,7 @@ from ._run import Run
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
-    Comparison, Reading, Rows, highest, hold_out, learn, parse_sizes, say,
+    Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes, say,
 )  # fmt: skip
 from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers
 
@@ -134,14 +134,14 @@ def _remedy(others: Sequence[str]) -> str:
     )
 
 
-def _read_baskets(path: Path, how: Reading, min_df: int = 1, items: Sequence[str] = ()) -> Table:
+def _read_baskets(path: Path, how: ReadOptions, min_df: int = 1, items: Sequence[str] = ()) -> Table:
     """Baskets as a table of these items, or of all that are in so many."""
     baskets, lines = read_baskets(path, encoding=how.encoding)
     chosen = list(items) or chosen_items(baskets, min_df)
     return announce(Table(basket_table(baskets, chosen), chosen, {}, lines, [], str(path), "line"))
 
 
-def _read_findings(path: Path, columns: str | None, ignore: str | None, how: Reading) -> Table:
+def _read_findings(path: Path, columns: str | None, ignore: str | None, how: ReadOptions) -> Table:
     """Columns of 0 and 1, which are announced."""
     why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
     data = binary(read_numbers(path, columns, ignore, 3, why, how), _WHAT, _remedy)
@@ -267,7 +267,7 @@ def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_noisy_or(model: Any, source: Path, how: Reading, ask: int = 0) -> Callable[[Path], object]:
+def apply_noisy_or(model: Any, source: Path, how: ReadOptions, ask: int = 0) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes the probabilities of their causes, and what to ask for next."""
     names = model.column_names
     if names is not None and model.reading_.get("baskets"):

@@ -21,7 +21,7 @@ from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._effects import effects_of
 from ._prevalence import no_columns, prevalence_in
 from ._run import Run
-from ._shared import Comparison, Reading, Sizes, existing, hold_out, learn, parse_sizes, say
+from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, parse_sizes, say
 from ._texts import kept_options, read_known, say_words, split_of, word_options
 
 _TABLE_ROWS = 200_000
@@ -175,7 +175,7 @@ def _first_rows(blocks: Blocks) -> Any:
 
 
 def apply_topics(
-    model: Any, source: Path, how: Reading, column: str | None = None, split: str | None = None
+    model: Any, source: Path, how: ReadOptions, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
     """Read other documents; gives the function that writes their topics, a block at a time."""
     corpus = read_known(source, model, column_names(model), how, column, split)

@@ -9,7 +9,7 @@ from typing import Any
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
-from ._shared import MODEL_FILE, Reading, Results, learn, named
+from ._shared import MODEL_FILE, ReadOptions, Results, learn, named
 
 
 def update(
@@ -44,7 +44,7 @@ def update(
     results = Results(out or model, source, (), force or out is None, progress=not quiet)
     results.check()
     with named(source.name):
-        rows = read(fitted, source, Reading.of(quiet, cache, no_cache, encoding=encoding))
+        rows = read(fitted, source, ReadOptions.of(quiet, cache, no_cache, encoding=encoding))
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
 
     def changed(_: Any) -> Any:

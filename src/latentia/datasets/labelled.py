@@ -22,7 +22,7 @@ from ..passes import Blocks
 from ..passes.formats import open_text, reusable
 from .readers import count_words
 from .separated import has_columns
-from .tags import split_tags
+from ..reading import split_tags
 from .texts import Texts, read_lines, read_texts
 
 __all__ = ["Labelled", "read_labelled", "read_rows"]

@@ -23,7 +23,7 @@ from ..words import WordVectorizer
 from ._columns import is_stop_word, placed_columns, rare_and_common, selected_columns
 from ._metadata import read_metadata
 from .separated import has_columns
-from .tags import split_tags
+from ..reading import split_tags
 from .texts import Texts, read_lines, read_texts, tell_of_pages
 
 __all__ = [

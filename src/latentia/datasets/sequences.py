@@ -245,8 +245,9 @@ def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
     if sequence is not None and sequence in (column, *(columns or ())):
         text = "the column is used for the steps too; it cannot be both."
         raise LatentiaError(text, parameter="sequence", value=sequence)
-    rest = {name: held for name, held in kinds.items() if name != sequence}
-    texts = [name for name, held in rest.items() if held == "text"]
+    named = {column, *(columns or ())}
+    rest = {name: held for name, held in kinds.items() if name != sequence and (held != "apart" or name in named)}
+    texts = [name for name, held in rest.items() if held in ("text", "two")]
     if column is None and columns is None and kind != "vectors":
         if len(rest) == 1 and (kind == "symbols" or "decimal" not in rest.values()):
             column = next(iter(rest))

@@ -3,14 +3,14 @@
 ``read(source)`` gives a `Reading`, which commands print and estimators take. ``latentia look FILE`` shows it.
 """
 
-from ._read import is_table_name, read, reading_of
+from ._read import is_table_name, look_at, read, reading_of
 from ._reading import Reading
-from ._roles import ROLES, Asked, Column
+from ._roles import ROLES, Asked, Column, is_coded
 from ._shapes import is_named_matrix, long_columns, matrix_of
 from ._tables import RawTable, column_names, has_columns, is_csv, open_table
 from ._tags import split_tags
 
 __all__ = [
-    "ROLES", "Asked", "Column", "RawTable", "Reading", "column_names", "has_columns", "is_csv", "is_named_matrix", "is_table_name",
-    "long_columns", "matrix_of", "open_table", "read", "reading_of", "split_tags",
+    "ROLES", "Asked", "Column", "RawTable", "Reading", "column_names", "has_columns", "is_coded", "is_csv", "is_named_matrix", "is_table_name",
+    "long_columns", "look_at", "matrix_of", "open_table", "read", "reading_of", "split_tags",
 ]  # fmt: skip

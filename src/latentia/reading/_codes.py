@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 _CODES = {
     sign * code for sign in (-1.0, 1.0) for code in (7, 8, 9, 66, 77, 88, 96, 97, 98, 99, 666, 777, 888, 997, 998, 999, 9997, 9998, 9999, 99999, 999999)
@@ -11,18 +11,19 @@ _ROUNDS = 4  # codes of one column at each end
 _LEAST = 2  # cells of a code, or a share of them below
 _GAP = 0.5  # of the spread of the other values, beyond which a number is no neighbour of these
 _SPREAD = 0.25, 0.75
+_SAMPLED = 5000
 
 
-def suspect_codes(values: Any) -> tuple[str, ...]:
+def suspect_codes(values: np.ndarray) -> tuple[str, ...]:
     """Find the values of a column that may be codes of missing answers.
 
-    A code is the largest or the least value, one of the numbers that surveys use, stands in several cells, and is no neighbour of
-    the others: of whole numbers the next one is not there, and of others it is far away or the only one that is whole.
+    A code is the largest or the least value, one of the numbers that surveys use, and no neighbour of the others: of whole
+    numbers the next one is not there, and of others it is far away or the only one that is whole.
 
     Parameters
     ----------
-    values : polars.Series
-        Of Float64, without nulls.
+    values : ndarray
+        Numbers.
 
     Returns
     -------
@@ -31,35 +32,34 @@ def suspect_codes(values: Any) -> tuple[str, ...]:
     """
     found: list[float] = []
     rest = values
-    for end in ("max", "min"):
+    for end in (np.max, np.min):
         for _ in range(_ROUNDS):
-            code = getattr(rest, end)() if len(rest) else None
-            if code is None or code not in _CODES:
+            code = float(end(rest)) if len(rest) else 0.0
+            if code not in _CODES:
                 break
-            others = rest.filter(rest != code)
+            others = rest[rest != code]
             if not len(others) or not _stands_out(code, others, len(rest) - len(others)):
                 break
             found.append(code)
             rest = others
-    return tuple(f"{code:g}" if abs(code) < 1e6 else f"{code:.0f}" for code in sorted(found, reverse=True))
+    return tuple(f"{code:.15g}" for code in sorted(found, reverse=True))
 
 
-def _stands_out(code: float, others: Any, times: int) -> bool:
+def _stands_out(code: float, others: np.ndarray, times: int) -> bool:
     """Return True if a value at the end of the others is no neighbour of these."""
-    nearest = others.max() if code > others.max() else others.min()
-    low, high = (float(others.quantile(share)) for share in _SPREAD)
-    spread = max(high - low, float(others.max() - others.min()) / 10)
+    above = code > float(others.max())
+    nearest = float(others.max() if above else others.min())
+    low, high = np.quantile(others, _SPREAD)
+    spread = max(float(high - low), float(np.ptp(others)) / 10)
     gap = abs(code - nearest)
-    whole = bool((others.head(5000) % 1 == 0).all())
-    if code == -1.0:
-        return nearest >= 0 and whole is (gap >= 1) and (times >= _LEAST or whole)
+    whole = bool((others[:_SAMPLED] % 1 == 0).all())
     if code < 0 and nearest >= 0:
         return True
     if abs(code) < 10:
-        return whole and gap > 1 and times >= _LEAST and others.n_unique() <= 9
-    if nearest in _CODES and gap <= 1:
+        return whole and gap > 1 and times >= _LEAST and len(np.unique(others)) <= 9
+    if nearest in _CODES and gap <= 2:
         # 98 beside 99 is another code, if that in turn is no neighbour of the rest.
-        more = others.filter(others != nearest)
+        more = others[others != nearest]
         return bool(len(more)) and _stands_out(nearest, more, _LEAST)
     if not whole and code == round(code) and times >= _LEAST:
         return gap > _GAP / 5 * spread

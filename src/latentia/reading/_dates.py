@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _MONTHS = {name: i % 12 + 1 for i, name in enumerate(
     "jan feb mar apr may jun jul aug sep oct nov dec "
@@ -50,14 +46,14 @@ def dates_of(name: str, cells: list[str]) -> tuple[np.ndarray, str] | None:
     return None
 
 
-def looks_dated(name: str, values: pl.Series) -> str | None:
+def looks_dated(name: str, values: np.ndarray) -> str | None:
     """Return how numbers are dates, where the name of the column says that they are; else None."""
     if not _NAMES.search(name) or not len(values):
         return None
-    least, most = float(values.min()), float(values.max())  # type: ignore[arg-type]
-    whole = bool((values.head(_SAMPLED) % 1 == 0).all())
+    least, most = float(values.min()), float(values.max())
+    whole = bool((values[:_SAMPLED] % 1 == 0).all())
     if whole and 1800_01_01 <= least and most <= 2200_12_31:
-        cells = [str(int(value)) for value in values.head(_SAMPLED)]
+        cells = [str(int(value)) for value in values[:_SAMPLED]]
         return "numbers such as 20191224" if dates_of(name, cells) is not None else None
     if re.search(r"time|stamp|created|updated|date", name, re.IGNORECASE) and least >= 1e8 and most < 5e12:
         return "seconds since 1970" if most < 5e9 else "milliseconds since 1970"

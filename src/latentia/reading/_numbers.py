@@ -206,7 +206,7 @@ def _unclear(forms: _Forms, plain: np.ndarray, separator: str) -> tuple[bool, st
     if separator == ";" and "money" not in forms.signs:
         return True, f"all commas stand before three digits, and were read as decimal points: {cell} is {cell.replace(',', '.')}", ""
     small = len(plain) > 0 and float(np.abs(plain).max()) < _THOUSAND
-    if small or "money" in forms.signs or separator in (",", "memory"):
+    if "money" in forms.signs or (separator in (",", "memory") and (small or not len(plain))):
         whole = cell.replace(",", "")
         return False, f"commas before three digits were read as grouping thousands: {cell} is {whole}", ""
     return False, "", "Write decimals with a point, and thousands without a comma"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..exceptions import LatentiaError
 from ..passes.formats import plain_name, readable, reusable
 from ._reading import Reading, source_name
 from ._roles import Asked, find_columns
+from ._others import is_binary, other_reading, plain_table
 from ._shapes import commands_for, find_shape
 from ._tables import RawTable, has_columns, open_table
 
@@ -107,6 +109,27 @@ def _of_frame(source: Any) -> RawTable:
         )
     columns = [pl.Series(name, frame[name].to_list(), strict=False) for name in frame.columns]
     return RawTable([_typed(column) for column in columns], list(frame.columns), range(len(frame)), "row", Path("frame"), "memory")
+
+
+def look_at(
+    path: Path, asked: Asked, *, sheet: str | None = None, encoding: str | None = None, name: str | None = None
+) -> Reading:
+    """Read a file of any kind that commands take, and say which of them can answer questions of it.
+
+    Parameters
+    ----------
+    path : Path
+    asked : Asked
+    sheet, encoding : str, optional
+        As in `read`.
+    name : str, optional
+        Of the file in commands, where it is another, as that of a pipe.
+    """
+    shown = name or str(path)
+    if is_table_name(path) or (path.is_file() and not is_binary(path) and plain_table(path)):
+        reading = reading_of(_opened(path, sheet, encoding), asked)
+        return replace(reading, source=source_name(shown)).with_commands(commands_for(reading, shown))
+    return other_reading(path, shown, encoding)
 
 
 def is_table_name(path: Path) -> bool:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._frames import new_frame
 from ..exceptions import LatentiaError
-from ._numbers import Numbers, numbers_of
-from ._roles import NUMERIC, Asked, Column, binary_values, coded
+from ._numbers import EMPTY, Numbers, numbers_of
+from ._roles import NUMERIC, Asked, Column, binary_values, coded, is_coded
 from ._tables import RawTable
 
 _PRINTED = 8  # lines that commands print
@@ -61,6 +62,8 @@ class Reading:
     asked: Asked = field(default_factory=Asked, repr=False, compare=False)
     data: Any = field(default=None, repr=False, compare=False)
 
+    EMPTY: ClassVar = EMPTY
+
     def __len__(self) -> int:
         return self.n_rows
 
@@ -79,21 +82,25 @@ class Reading:
                 return [str(cell).strip() for cell in self.texts(column.name)]
         return []
 
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
     def column(self, name: str) -> Column:
         """Return the record of a column."""
-        found = next((column for column in self.columns if column.name == name), None)
+        found = self._by_name.get(name)
         if found is None:
-            names = [column.name for column in self.columns]
+            names = list(self._by_name)
             raise LatentiaError(f"{self.source}: no column {name!r}. There are {', '.join(names[:30])}.")
         return found
 
-    def numbers(self, name: str) -> Numbers:
-        """Return a column as numbers, a column of two texts as 0 and 1."""
+    def numbers(self, name: str, *, two: bool = False) -> Numbers:
+        """Return a column as numbers; two texts as 0 and 1, and two numbers too if ``two``, or an option says which is 1."""
         found, raw = self.column(name), self._raw(name)
-        texts = raw.dtype != _float()
-        if found.coding and (texts or name in self.asked.positive):
-            return binary_values(raw, found.coding, self.asked.empty)
-        return numbers_of(raw, self.table.separator if self.table is not None else ",")
+        separator = self.table.separator if self.table is not None else ","
+        if found.role == "binary" and (two or is_coded(found) or name in self.asked.positive or self.asked.empty == "absent"):
+            return binary_values(raw, found.coding, self.asked.empty, separator)
+        return numbers_of(raw, separator)
 
     def texts(self, name: str) -> list[str]:
         """Return the cells of a column as they are written."""
@@ -103,6 +110,10 @@ class Reading:
             cells = coded(self.table.texts(name), self.asked.missing_codes)
             return list(cells.to_list())
         return list(self.table.texts(name).to_list())
+
+    def holds_texts(self, name: str) -> bool:
+        """Return True if the cells of a column are written as texts."""
+        return bool(self._raw(name).dtype != _float())
 
     def values(self, names: Sequence[str] | None = None) -> np.ndarray:
         """Return columns as numbers, shape (n_rows, D), NaN where there is no value; by default all that are used.

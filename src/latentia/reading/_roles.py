@@ -139,24 +139,29 @@ def coded(column: Any, codes: Sequence[str]) -> Any:
     return pl.select(pl.when(found).then(pl.lit("")).otherwise(cells)).to_series() if found.any() else column
 
 
-def binary_values(column: Any, coding: Sequence[str], empty: str) -> Numbers:
+def binary_values(column: Any, coding: Sequence[str], empty: str, separator: str) -> Numbers:
     """Return the 0 and 1 of a column of two values, NaN where there is none."""
-    import polars as pl
-
-    if column.dtype == pl.Float64:
-        values = column.fill_null(np.nan).to_numpy().copy()
+    if _are_numbers(coding):
+        values = numbers_of(column, separator).values
         missing = np.isnan(values)
         values = np.where(missing, np.nan, values == float(coding[0]))
     else:
-        cells = column.fill_null("").str.strip_chars()
-        positive = np.asarray((cells.str.to_lowercase() == coding[0].lower()).to_numpy(), bool)
-        missing = missing_cells(cells) & ~positive
-        if len(coding) > 1:
-            missing &= ~np.asarray((cells.str.to_lowercase() == coding[1].lower()).to_numpy(), bool)
+        cells = column.fill_null("").str.strip_chars().str.to_lowercase()
+        positive = np.asarray((cells == coding[0].lower()).to_numpy(), bool)
+        missing = missing_cells(cells) & ~np.asarray(cells.is_in([value.lower() for value in coding]).to_numpy(), bool)
         values = np.where(missing, np.nan, positive.astype(float))
     if empty == "absent":
         values, missing = np.where(missing, 0.0, values), np.zeros(len(values), bool)
     return Numbers(values, missing)
+
+
+def is_coded(column: Column) -> bool:
+    """Return True if two values are texts, which are read as 0 and 1."""
+    return bool(column.coding) and not _are_numbers(column.coding)
+
+
+def _are_numbers(texts: Sequence[str]) -> bool:
+    return all(re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text) for text in texts)
 
 
 # --- one column ---------------------------------------------------------------------------------------------------
@@ -203,77 +208,72 @@ def _option(name: str, role: str) -> str:
 
 def _of_numbers(name: str, column: Any, asked: Asked, measured: bool = False) -> Column:
     """Find the role of a column of numbers, which may have nulls."""
-    sample = _sampled(column)
-    if not len(sample):
+    values = column.to_numpy() if not column.null_count() else column.drop_nulls().to_numpy()
+    if not len(values):
         return Column(name, "ignored", "no cell has a value")
-    distinct = sample.n_unique()
-    values = column.drop_nulls()
-    if distinct == 1 and values.min() == values.max():
-        reason = f"constant: {values[0]:.15g} in all rows"
-        return Column(name, "measurement", reason, doubt=f"says nothing of the rows: {_option(name, 'ignored')}")
-    two = _two_numbers(name, column, asked) if distinct <= 2 and not measured else None
+    sample = values if len(values) <= _SAMPLED else values[np.linspace(0, len(values) - 1, _SAMPLED).astype(int)]
+    least, most = float(values.min()), float(values.max())
+    if least == most:
+        doubt = f"says nothing of the rows: {_option(name, 'ignored')}"
+        return Column(name, "measurement", f"constant: {least:.15g} in all rows", doubt=doubt)
+    distinct = len(np.unique(sample))
+    two = _two_numbers(name, values, asked) if distinct <= 2 and not measured else None
     if two is not None:
         return two
-    whole = bool(((sample % 1) == 0).all())
-    apart = _apart(name, column, sample, whole)
-    if apart is not None and not measured:
+    whole = bool((sample % 1 == 0).all())
+    gaps = column.null_count() > 0
+    apart = None if measured or gaps else _apart(name, values, whole)
+    if apart is not None:
         return apart
     suspects = suspect_codes(values)
-    least = float(values.min())
-    role = "count" if whole and (least >= 0 or (suspects and float(values.filter(values >= 0).len()) > 0 and least >= -9999 and _only_codes(values, suspects))) else "measurement"
-    reason = "whole numbers from 0" if role == "count" else "whole numbers" if whole else "numbers"
-    doubt = ""
+    codes = [float(code) for code in suspects]
+    counted = whole and bool(np.isin(values[values < 0], codes).all())
+    reason = "whole numbers from 0" if counted else "whole numbers" if whole else "numbers"
+    doubt = "" if measured else _doubt(name, values, whole, distinct, gaps)
+    return Column(name, "count" if counted else "measurement", reason, suspects=suspects, doubt=doubt)
+
+
+def _doubt(name: str, values: np.ndarray, whole: bool, distinct: int, gaps: bool) -> str:
+    """Return another meaning that numbers may have, and the option that says so."""
     dated = looks_dated(name, values)
     if dated:
-        doubt = f"may be dates, {dated}: {_option(name, 'date')}"
-    elif whole and 2 < distinct <= min(_FEW, max(len(column) // _FEW_ROWS, 3)):
-        doubt = f"{distinct} whole numbers: if they are codes of categories, {_option(name, 'category')}"
-    elif whole and distinct == len(sample) and _ID.fullmatch(name):
-        doubt = f"may name the rows: {_option(name, 'id')}"
-    elif whole and _counts_rows(column):
-        doubt = f"counts the rows in file order: if it measures nothing, {_option(name, 'id')}"
-    elif _CLOCK.fullmatch(name) and _rises(column, strictly=False):
-        doubt = f"may be a clock: {_option(name, 'clock')}"
-    return Column(name, role, reason, suspects=suspects, doubt=doubt)
+        return f"may be dates, {dated}: {_option(name, 'date')}"
+    if whole and distinct <= min(_FEW, max(len(values) // _FEW_ROWS, 3)):
+        return f"{distinct} whole numbers: if they are codes of categories, {_option(name, 'category')}"
+    if whole and distinct == min(len(values), _SAMPLED) and _ID.fullmatch(name):
+        return f"may name the rows: {_option(name, 'id')}"
+    if whole and not gaps and _counts_rows(values):
+        return f"counts the rows in file order: if it measures nothing, {_option(name, 'id')}"
+    if _CLOCK.fullmatch(name) and bool((np.diff(values) >= 0).all()):
+        return f"may be a clock: {_option(name, 'clock')}"
+    return ""
 
 
-def _only_codes(values: Any, suspects: tuple[str, ...]) -> bool:
-    """Return True if all values below 0 are among the suspects."""
-    return bool(values.filter(values < 0).is_in([float(code) for code in suspects]).all())
-
-
-def _apart(name: str, column: Any, sample: Any, whole: bool) -> Column | None:
+def _apart(name: str, values: np.ndarray, whole: bool) -> Column | None:
     """Return an id or a clock, where both the name and the values say so, or the values count the rows."""
-    n = len(column)
-    counts = whole and n >= _COUNTED and _counts_rows(column)
-    clock = _CLOCK.fullmatch(name) is not None
+    n = len(values)
+    counts, clock = whole and n >= _COUNTED and _counts_rows(values), _CLOCK.fullmatch(name) is not None
+    doubt = f"left out: if it measures, {_option(name, 'measurement')}"
     if counts and clock:
-        return Column(name, "clock", "rises by one from row to row", doubt=f"left out: if it measures, {_option(name, 'measurement')}")
-    if counts and float(column[0]) in (0.0, 1.0):
-        return Column(name, "id", "counts the rows in file order", doubt=f"left out: if it measures, {_option(name, 'measurement')}")
-    if whole and _ID.fullmatch(name) and n > 2 and sample.n_unique() == len(sample) and not column.null_count():
-        if column.n_unique() == n:
-            return Column(name, "id", "named as an id, and each value stands once")
-    if clock and n > 2 and not column.null_count() and _rises(column, strictly=True):
+        return Column(name, "clock", "rises by one from row to row", doubt=doubt)
+    if counts and float(values[0]) in (0.0, 1.0):
+        return Column(name, "id", "counts the rows in file order", doubt="" if _ID.fullmatch(name) else doubt)
+    if n <= 2:
+        return None
+    if whole and _ID.fullmatch(name) and len(np.unique(values[:_SAMPLED])) == min(n, _SAMPLED) and len(np.unique(values)) == n:
+        return Column(name, "id", "named as an id, and each value stands once")
+    if clock and values[1] > values[0] and bool((np.diff(values) > 0).all()):
         return Column(name, "clock", "named as a time, and rises from row to row")
     return None
 
 
-def _counts_rows(column: Any) -> bool:
-    if column.null_count() or len(column) < 3:
-        return False
-    head = column.head(100).to_numpy()
-    return bool((np.diff(head) == 1).all()) and bool((np.diff(column.to_numpy()) == 1).all())
+def _counts_rows(values: np.ndarray) -> bool:
+    return len(values) > 2 and bool((np.diff(values[:100]) == 1).all()) and bool((np.diff(values) == 1).all())
 
 
-def _rises(column: Any, *, strictly: bool) -> bool:
-    steps = np.diff(column.drop_nulls().to_numpy())
-    return bool(len(steps)) and bool((steps > 0).all() if strictly else (steps >= 0).all()) and bool((steps > 0).any())
-
-
-def _two_numbers(name: str, column: Any, asked: Asked) -> Column | None:
+def _two_numbers(name: str, column: np.ndarray, asked: Asked) -> Column | None:
     """Return a binary column of two numbers; None if there are more."""
-    values = sorted(column.drop_nulls().unique().to_list())
+    values = np.unique(column).tolist()
     if len(values) != 2:
         return None
     texts = [f"{value:.15g}" for value in values]
@@ -310,12 +310,12 @@ def _of_texts(table: RawTable, name: str, column: Any, asked: Asked, role: str |
         return Column(name, "ignored", "no cell has a value", n_missing=n_missing)
     sample = _sampled(present)
     about = {"examples": _examples(sample.head(50).to_list()), "n_missing": n_missing}
-    two = _two_texts(name, cells, asked) if sample.str.to_lowercase().n_unique() <= 2 else None
-    if two is not None and role in (None, "binary"):
-        return replace(two, **about)
     share, _ = number_share(sample)
     if share >= 0.5 and role not in ("category", "text", "tags", "id", "group"):
         return replace(_formed(table, name, column, asked, share), **about)
+    two = _two_texts(name, cells, asked) if len(present) > 2 and sample.str.to_lowercase().n_unique() <= 2 else None
+    if two is not None and role in (None, "binary"):
+        return replace(two, **about)
     words_missing = missing_cells(cells, EMPTY)
     found = _of_words(table, name, cells.filter(_mask(~words_missing)), asked)
     return replace(found, examples=about["examples"], n_missing=int(words_missing.sum()))
@@ -377,9 +377,10 @@ def _positive(values: Mapping[str, int]) -> tuple[str, str]:
     """Return which of two values is 1, and why."""
     named = [value for value in values if value in _YES]
     refused = [value for value in values if value in _NO]
-    if len(named) == 1:
+    letters = all(len(value) == 1 for value in values)  # m and f are no true and false.
+    if len(named) == 1 and (len(refused) == 1 or not letters):
         return named[0], "its name"
-    if len(refused) == 1:
+    if len(refused) == 1 and not letters:
         return next(value for value in values if value != refused[0]), "its name"
     numbers = [value for value in values if re.fullmatch(r"[+-]?\d+(\.\d+)?", value)]
     if len(numbers) == 2:

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,7 @@ class RawTable:
         """Return a column."""
         return self.columns[self.places[name]]
 
-    @property
+    @cached_property
     def places(self) -> dict[str, int]:
         """The place of every column."""
         return {name: i for i, name in enumerate(self.names)}
@@ -418,7 +419,22 @@ def _careful(path: Path, data: bytes, names: list[str], dialect: Dialect) -> Raw
                 rows = []
     except LatentiaError as error:
         raise LatentiaError(f"{path}, {error.problem}") from error
-    return RawTable(_stacked([*pieces, _frame(rows, width)]), names, _plain_lines(lines), "line", path, dialect.separator)
+    texts = _stacked([*pieces, _frame(rows, width)])
+    columns = list(map(_as_numbers, texts))
+    return RawTable(columns, names, _plain_lines(lines), "line", path, dialect.separator, reread=texts.__getitem__)
+
+
+def _as_numbers(column: Any) -> Any:
+    """Return a column of texts as numbers, if all cells with a value are plain ones; else as it is."""
+    import polars as pl
+
+    if not _are_plain([cell.strip() for cell in column.head(_SAMPLED).to_list()]):
+        return column
+    cells = column.str.strip_chars()
+    cells = pl.select(pl.when(cells == "").then(None).otherwise(cells)).to_series()
+    values = cells.cast(pl.Float64, strict=False)
+    zeros = cells.str.contains(r"^[+-]?0\d").any()
+    return column if zeros or values.null_count() > cells.null_count() or _digits_count(values) else values
 
 
 def _frame(rows: list[list[str]], width: int) -> Any:
@@ -466,9 +482,13 @@ def _of_rows(rows: list[tuple[int, list[str]]], path: Path, unit: str) -> RawTab
     if len(rows) < start + 2:
         raise LatentiaError(f"{path}: there are no rows below the header.")
     titles = "; ".join(next(filter(None, row)) for _, row in rows[:start])
-    columns = _stacked([_frame([row for _, row in rows[start + 1 :]], len(header))])
+    texts = _stacked([_frame([row for _, row in rows[start + 1 :]], len(header))])
     notes = (f"rows above the headings were skipped: {titles}",) if start else ()
-    return RawTable(columns, column_names(header, path), [n for n, _ in rows[start + 1 :]], unit, path, notes=notes)
+    lines = [n for n, _ in rows[start + 1 :]]
+    names = column_names(header, path)
+    return RawTable(
+        list(map(_as_numbers, texts)), names, lines, unit, path, notes=notes, reread=texts.__getitem__
+    )
 
 
 def _of_parquet(path: Path) -> RawTable:
@@ -483,10 +503,9 @@ def _of_parquet(path: Path) -> RawTable:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             text = str(error)
-            double = re.search(r"duplicate.*?['\"`]([^'\"`]+)['\"`]|name '([^']+)'", text) if "uplicate" in text else None
+            double = re.search(r"name '(.*)' has more than one", text, re.DOTALL)
             if double:
-                name = double[1] or double[2]
-                raise LatentiaError(f"{path}: two columns are called {name!r}. Give each its own name.") from error
+                raise LatentiaError(f"{path}: two columns are called {double[1]!r}. Give each its own name.") from error
             raise LatentiaError(f"{path}: not a readable Parquet file ({text}).") from error
     if not len(frame):
         raise LatentiaError(f"{path}: the table has no rows.")

@@ -1,0 +1,65 @@
+"""``latentia look``: what a file holds, column by column, and the commands that can answer questions of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..passes.formats import reusable
+from ..reading import Reading, look_at
+from ._run import asked_of
+from ._shared import say
+
+_HEADS = "column", "role", "why", "examples", "missing", "look at"
+_MOST = 60  # columns that are listed
+
+
+def look(
+    source: Path,
+    role: list[str] | None = None,
+    missing_codes: str | None = None,
+    empty: str = "missing",
+    positive: list[str] | None = None,
+    id: str | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+) -> dict[str, Any]:
+    """Show what a file holds: the role of every column, missing cells, suspicious codes, and commands to copy.
+
+    Parameters
+    ----------
+    source
+        A table, texts, edges or a matrix: CSV, TSV, Excel, Parquet, JSON Lines, text. ``-`` is standard input.
+    """
+    asked = asked_of(role, missing_codes, empty, positive, id)
+    with reusable(source) as path:
+        reading = look_at(path, asked, sheet=sheet, encoding=encoding, name=str(source))
+    _print(reading)
+    return reading.record() | {"commands": list(reading.commands)}
+
+
+def _print(reading: Reading) -> None:
+    console = Console()
+    columns = f", {len(reading.columns):,} columns" if reading.columns else ""
+    say(f"{reading.source}: {reading.shape}, {reading.n_rows:,} rows{columns}", console)
+    for note in reading.notes:
+        say(f"note: {note}", console)
+    if reading.columns:
+        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        for head in _HEADS:
+            table.add_column(head, justify="right" if head == "missing" else "left", overflow="fold")
+        rows = reading.rows()
+        for row in rows[:_MOST]:
+            table.add_row(*map(escape, row))
+        console.print(table)
+        if len(rows) > _MOST:
+            say(f"{len(rows) - _MOST:,} more columns; all of them: --json", console)
+    if reading.commands:
+        say("Commands for such a file:", console)
+        for command in reading.commands:
+            say(f"  {command}", console)

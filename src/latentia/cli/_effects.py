@@ -62,7 +62,13 @@ class Covariates:
             return Wanted(texts=names)
 
         table = tables.read_table(
-            path, choose, missing="keep", cache=reading.cache, encoding=reading.encoding, asked=reading.asked, sheet=reading.sheet
+            path,
+            choose,
+            missing="keep",
+            cache=reading.cache,
+            encoding=reading.encoding,
+            asked=reading.asked,
+            sheet=reading.sheet,
         )
         return cls(table.texts, table.rows)
 

@@ -41,7 +41,7 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Run:
-    """What the options say that all commands which learn have.
+    r"""What the options say that all commands which learn have.
 
     Parameters
     ----------
@@ -112,6 +112,8 @@ class Run:
     stop_words
         Words to skip: english (the default), german, ..., none, or a file of words to skip besides the English ones; several
         separated by commas.
+    words
+        Regular expression of what is a word, such as '\S+'; by default three letters or more.
     min_df : >= 1
         Skip words in fewer documents; by default 2, or 5 of 20,000 documents.
     max_df : >= 0.0, <= 1.0

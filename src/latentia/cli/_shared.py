@@ -536,9 +536,7 @@ class ReadOptions:
             there = next(path for path in (cache, *cache.absolute().parents) if path.exists())
             if not can_write(there):
                 raise LatentiaError(f"--cache {cache}: no folder that can be written. Choose another, or --no-cache.")
-        return cls(
-            not quiet, False if no_cache else cache, missing or "error", ways, encoding, asked or Asked(), sheet
-        )
+        return cls(not quiet, False if no_cache else cache, missing or "error", ways, encoding, asked or Asked(), sheet)
 
 
 # --- printing ---------------------------------------------------------------------------------------------------

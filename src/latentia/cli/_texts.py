@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets import Corpus, readers
-from ..datasets.separated import has_columns
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes import Blocks
 from ..passes.formats import reusable
+from ..reading import has_columns
 from ..words import stop_words as words_of
 from ._shared import ReadOptions, existing, say
+
+_OF_READING = "stop_words", "language", "token_pattern"
 
 
 def split_of(option: str | None) -> str | int | None:
@@ -24,17 +26,17 @@ def split_of(option: str | None) -> str | int | None:
     raise LatentiaError(f"--split {option}: use chapter, paragraph, or a number of words.")
 
 
-def word_options(stop_words: str | None, min_df: int | None, max_df: float | None) -> dict[str, Any]:
+def word_options(
+    stop_words: str | None, min_df: int | None, max_df: float | None, words: str | None = None
+) -> dict[str, Any]:
     """The options that were given, as readers take them."""
-    given = {"min_df": min_df, "max_df": max_df}
+    given = {"min_df": min_df, "max_df": max_df, "token_pattern": words}
     return _stop_words(stop_words) | {name: value for name, value in given.items() if value is not None}
 
 
 def kept_options(words: dict[str, Any]) -> dict[str, Any]:
     """What a model keeps of `word_options`, to read other texts in the same way."""
-    return {
-        name: value for name, value in ({"stop_words": "english"} | words).items() if name in ("stop_words", "language")
-    }
+    return {name: value for name, value in ({"stop_words": "english"} | words).items() if name in _OF_READING}
 
 
 def _stop_words(option: str | None) -> dict[str, Any]:
@@ -111,7 +113,7 @@ def read_known(
             return _counted_by(model.vectorizer_, file, options)
         chosen: dict[str, Any] = {"stop_words": None}
         if not readers.holds_counts(file):
-            chosen |= {name: known[name] for name in ("stop_words", "language") if name in known}
+            chosen |= {name: known[name] for name in _OF_READING if name in known}
         corpus = readers.read_corpus(file, **options, **chosen, words=words)
     if corpus.n_unknown:
         total = corpus.n_unknown + sum(block[0].sum() for block in corpus.blocks)

@@ -47,7 +47,8 @@ def hmm(
     Parameters
     ----------
     source
-        A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet.
+        A text file with one sequence per line, symbols separated by spaces or commas; FASTA; or a table: CSV, TSV, Excel,
+        Parquet.
     k : -k, --states
         Number of states, by default 4; FROM:TO:STEP compares a range.
     two_state
@@ -55,7 +56,7 @@ def hmm(
     column
         Column of symbols of a table.
     sequence
-        Column of a table whose changes start a new sequence.
+        Column of a table that says which sequence a row is of.
     kind : {auto, symbols, vectors, counts}
         auto, symbols, vectors or counts: what the steps are.
     min_count : >= 1

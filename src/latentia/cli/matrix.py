@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..datasets import Pairs, match_pairs, read_pairs, read_text_pairs
-from ..datasets.separated import has_columns
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
 from ..moments import split_counts, symmetric_counts
+from ..reading import has_columns
 from ..report.matrix import community_evidence, summarize_matrix
 from ..report.parts import evidence_of
 from ..summaries import Column, Table
@@ -109,7 +109,9 @@ def matrix(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, how: ReadOptions) -> Pairs:
+def _read(
+    path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, how: ReadOptions
+) -> Pairs:
     texts, counts = ({f"--{one}": reading[one] for one in some} for some in (("lines", "column"), ("columns",)))
     given = counts | {"--vocabulary": vocabulary}
     why = "pairs that were counted before, not for --bigrams and --window."

@@ -12,12 +12,12 @@ from scipy import sparse
 
 from .._progress import progress_bar
 from ..datasets import readers
-from ..datasets.separated import has_columns
 from ..datasets.tables import is_table
 from ..deep import SparseNetwork
 from ..deep.agreement import encoded
 from ..deep.edges import members
 from ..exceptions import LatentiaError
+from ..reading import has_columns
 from ..report.network import summarize_network
 from ..report.noisy_or import percent
 from ..report.parts import count

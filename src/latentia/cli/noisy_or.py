@@ -26,7 +26,7 @@ from ._tables import read_like
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes, say,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers
+from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers, split_names
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _WHAT = "findings are 1 (present) or 0 (absent)"
@@ -49,6 +49,7 @@ def noisy_or(
     row: list[int] | None = None,
     threshold: float = 0.05,
     baskets: bool = False,
+    rows: str | None = None,
     min_df: int = 5,
     name: list[str] | None = None,
     missing: str | None = "keep",
@@ -76,6 +77,8 @@ def noisy_or(
         Least strength of a link that is shown.
     baskets
         Each line of the file lists the items of one row, separated by commas.
+    rows : {long, wide}
+        Of baskets: long has a row for each item, and --columns may name the column of baskets and that of items.
     min_df : >= 1
         Of baskets: how many of them an item must be in.
     name
@@ -88,9 +91,11 @@ def noisy_or(
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
     how, given = run.reading(missing, ("keep", "drop")), _names(name)
-    if baskets and (columns or ignore):
+    if baskets and (ignore or (columns and rows != "long")):
         raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
-    data = _read_baskets(source, how, min_df) if baskets else _read_findings(source, columns, ignore, how)
+    if rows is not None and not baskets:
+        raise LatentiaError("--rows: belongs to --baskets.")
+    data = _read_baskets(source, how, min_df, rows=rows, columns=split_names(columns)) if baskets else _read_findings(source, columns, ignore, how)
     n = data.values.shape[1]
     sizes = sizes.up_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
     places = _places(data, row)
@@ -134,9 +139,17 @@ def _remedy(others: Sequence[str]) -> str:
     )
 
 
-def _read_baskets(path: Path, how: ReadOptions, min_df: int = 1, items: Sequence[str] = ()) -> Table:
+def _read_baskets(
+    path: Path,
+    how: ReadOptions,
+    min_df: int = 1,
+    items: Sequence[str] = (),
+    *,
+    rows: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Table:
     """Baskets as a table of these items, or of all that are in so many."""
-    baskets, lines = read_baskets(path, encoding=how.encoding)
+    baskets, lines = read_baskets(path, rows=rows, empty=how.asked.empty, encoding=how.encoding, columns=columns)
     chosen = list(items) or chosen_items(baskets, min_df)
     return announce(Table(basket_table(baskets, chosen), chosen, {}, lines, [], str(path), "line"))
 

@@ -52,6 +52,7 @@ def topics(
     stop_words: str | None = None,
     min_df: int | None = None,
     max_df: float | None = None,
+    words: str | None = None,
 ) -> dict[str, Any]:
     """Learn topics of documents and write tables, a model and a report.
 
@@ -77,10 +78,10 @@ def topics(
     sizes = parse_sizes(k, "topics")
     own = _options_of(model, anchors, alpha0)
     results, how = run.results(source, *_FILES), run.reading()
-    words, parts = word_options(stop_words, min_df, max_df), split_of(split)
+    counted, parts = word_options(stop_words, min_df, max_df, words), split_of(split)
     corpus = readers.read_corpus(
         source, column=column, split=parts, metadata=metadata, vocabulary=vocabulary, progress=how.progress,
-        cache=how.cache, encoding=how.encoding, **words,
+        cache=how.cache, encoding=how.encoding, **counted,
     )  # fmt: skip
     prevalence = prevalence_in(corpus, group_by or [], over, period)
     moved = effects_of(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
@@ -98,7 +99,7 @@ def topics(
 
     return learn(
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), told,
-        reading={"column": column, "split": parts} | kept_options(words),
+        reading={"column": column, "split": parts} | kept_options(counted),
         compare=lambda: _comparison(kind, corpus, options | {"verbose": False}),
     )  # fmt: skip
 

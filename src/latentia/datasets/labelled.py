@@ -20,9 +20,8 @@ from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.formats import open_text, reusable
+from ..reading import has_columns, split_tags
 from .readers import count_words
-from .separated import has_columns
-from ..reading import split_tags
 from .texts import Texts, read_lines, read_texts
 
 __all__ = ["Labelled", "read_labelled", "read_rows"]
@@ -312,7 +311,9 @@ def _posts(
     else:
         words, labels = like.words or [], like.labels or []
         tags = _known(path, tags, labels)
-        chosen = {name: value for name, value in vectorizer.items() if name in ("stop_words", "language")}
+        chosen = {
+            name: value for name, value in vectorizer.items() if name in ("stop_words", "language", "token_pattern")
+        }
         corpus = count_words(texts, **chosen, words=words)
     table = sparse.csr_array(MultiLabelBinarizer(classes=labels, sparse_output=True).fit_transform(tags))
     table.sort_indices()

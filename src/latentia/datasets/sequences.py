@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import LatentiaError
+from ..exceptions import FileNotice, LatentiaError, warn
 from .tables import CellError, Table, Wanted, check_columns, is_table, numeric_columns, read_table
 from .texts import read_lines
 
@@ -101,14 +101,14 @@ def read_sequences(
     Parameters
     ----------
     path : path
-        A text file with one sequence a line, symbols separated by blanks, empty lines skipped; or a table as `read_table` takes
+        A text file with one sequence a line, symbols separated by blanks or commas, empty lines skipped; FASTA; or a table as `read_table` takes
         it, with a step a row.
     column : str, optional
         Column of symbols of a table; by default the only one that is not of numbers.
     columns : sequence of str, optional
         Columns of numbers of a table, whose rows are vectors; by default all of them, where no column of symbols is found.
     sequence : str, optional
-        Column of a table whose changes begin a new sequence; by default all rows are one.
+        Column of a table that says which sequence a row is of; those of one are put together. By default all rows are one.
     kind : {"auto", "symbols", "vectors"}
         What the steps are.
     min_count : int
@@ -193,18 +193,37 @@ def _of_text(path: Path, asked: _Asked) -> Sequences:
         raise LatentiaError(f"{path}: a folder, and a file with one sequence per line is needed.")
     if not path.exists():
         raise LatentiaError(f"{path}: no such file.")
-    lines = [(number, line.split()) for number, line in enumerate(read_lines(path, asked.encoding), 1)]
-    lines = [(number, symbols) for number, symbols in lines if symbols]
-    if not lines:
+    sequences = _sequences_of_lines(read_lines(path, asked.encoding))
+    if not sequences:
         raise LatentiaError(f"{path}: the file has no symbols in it.")
-    steps = np.array([symbol for _, symbols in lines for symbol in symbols], dtype=object)
-    lengths = np.array([len(symbols) for _, symbols in lines])
-    return Sequences(steps, lengths, [f"line {number}" for number, _ in lines], None, [], path.name)
+    steps = np.array([symbol for _, symbols in sequences for symbol in symbols], dtype=object)
+    lengths = np.array([len(symbols) for _, symbols in sequences])
+    return Sequences(steps, lengths, [name for name, _ in sequences], None, [], path.name)
+
+
+def _sequences_of_lines(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """Return names and symbols: of FASTA the letters below each name, else those between blanks, or commas, of each line."""
+    filled = [line for line in lines if line.strip()]
+    if filled and filled[0].startswith(">"):
+        found: list[tuple[str, list[str]]] = []
+        for line in filled:
+            if line.startswith(">"):
+                found.append((line[1:].strip() or f"sequence {len(found) + 1}", []))
+            elif not line.startswith(";"):
+                found[-1][1].extend(line.strip())
+        return [(name, symbols) for name, symbols in found if symbols]
+    comma = next((mark for mark in ",;" if filled and all(mark in line for line in filled if len(line.split()) > 0)), None)
+    whole = comma is not None and sum(len(line.split()) for line in filled) < 2 * len(filled)
+    spaced = comma is not None and all(len(line.split(comma)) == len(line.split()) for line in filled)
+    cut = (lambda line: [part.strip() for part in line.split(comma) if part.strip()]) if whole or spaced else str.split
+    return [(f"line {number}", cut(line)) for number, line in enumerate(lines, 1) if cut(line)]
 
 
 def _of_columns(path: Path, asked: _Asked) -> Sequences:
     table, sequence = _table(path, asked), asked.sequence
     n = len(table.rows)
+    if sequence is not None:
+        table = _together(path, table, sequence)
     keys = table.texts[sequence] if sequence is not None else ["1"] * n
     starts = np.flatnonzero([True, *(a != b for a, b in pairwise(keys))])
     lengths, names = np.diff(np.append(starts, n)), [keys[i] for i in starts]
@@ -221,6 +240,20 @@ def _of_columns(path: Path, asked: _Asked) -> Sequences:
     if not data.there.any():
         raise LatentiaError(f"{path}: all {len(steps):,} steps are missing.")
     return data
+
+
+def _together(path: Path, table: Table, sequence: str) -> Table:
+    """Put the rows of each sequence together, in the order of the file, where those of several are mixed, and say so."""
+    keys = table.texts[sequence]
+    first = {key: i for i, key in reversed(list(enumerate(keys)))}
+    order = sorted(range(len(keys)), key=lambda i: first[keys[i]])
+    if order == list(range(len(keys))):
+        return table
+    fact = f"{path}: rows of {len(first):,} {sequence!r} are mixed; those of each were put together, in the order of the file."
+    warn(FileNotice(fact))
+    texts = {name: [cells[i] for i in order] for name, cells in table.texts.items()}
+    rows = [table.rows[i] for i in order]
+    return replace(table, values=table.values[order], texts=texts, rows=rows)
 
 
 def _table(path: Path, asked: _Asked) -> Table:

@@ -345,7 +345,9 @@ def _no_value(reading: Reading, row: int, name: str) -> CellError:
     table = reading.table
     assert table is not None
     cell = str(table.texts(name)[row])
-    return CellError(f"{table.place(row, name)}: no value ({cell!r}). Fill it in or delete the {table.unit}.", missing=True)
+    return CellError(
+        f"{table.place(row, name)}: no value ({cell!r}). Fill it in or delete the {table.unit}.", missing=True
+    )
 
 
 def _tell_thousands(path: Path, commas: Mapping[str, str]) -> None:

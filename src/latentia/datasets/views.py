@@ -258,7 +258,7 @@ def _read_target(
             (name,) = kinds
         if classes:
             return Wanted(texts=[name])
-        if kinds[name] == "text":
+        if kinds[name] in ("text", "two"):
             text = "not a column of numbers, and a regression needs one; for two classes use classes=True."
             raise LatentiaError(text, parameter="target", value=name)
         return Wanted(numbers=[name])

@@ -3,14 +3,38 @@
 ``read(source)`` gives a `Reading`, which commands print and estimators take. ``latentia look FILE`` shows it.
 """
 
+from ._counts import holds_texts, table_counts, triple_columns
 from ._read import is_table_name, look_at, read, reading_of
 from ._reading import Reading
-from ._roles import ROLES, Asked, Column, is_coded
-from ._shapes import is_named_matrix, long_columns, matrix_of
+from ._roles import ROLES, Asked, Column, find_columns, is_coded, row_names
+from ._shapes import is_clock, is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
 from ._tables import RawTable, column_names, has_columns, is_csv, open_table
 from ._tags import split_tags
 
 __all__ = [
-    "ROLES", "Asked", "Column", "RawTable", "Reading", "column_names", "has_columns", "is_coded", "is_csv", "is_named_matrix", "is_table_name",
-    "long_columns", "look_at", "matrix_of", "open_table", "read", "reading_of", "split_tags",
-]  # fmt: skip
+    "Asked",
+    "Column",
+    "ROLES",
+    "RawTable",
+    "Reading",
+    "column_names",
+    "find_columns",
+    "has_columns",
+    "holds_texts",
+    "is_clock",
+    "is_coded",
+    "is_csv",
+    "is_named_matrix",
+    "is_symmetric_matrix",
+    "is_table_name",
+    "long_columns",
+    "look_at",
+    "matrix_of",
+    "open_table",
+    "read",
+    "reading_of",
+    "row_names",
+    "split_tags",
+    "table_counts",
+    "triple_columns",
+]

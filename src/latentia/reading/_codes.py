@@ -63,4 +63,6 @@ def _stands_out(code: float, others: np.ndarray, times: int) -> bool:
         return bool(len(more)) and _stands_out(nearest, more, _LEAST)
     if not whole and code == round(code) and times >= _LEAST:
         return gap > _GAP / 5 * spread
-    return gap > max(_GAP * spread, 1.0) or (whole and gap > 1 and times >= 2 * _LEAST and times > 2 * int((others == nearest).sum()))
+    return gap > max(_GAP * spread, 1.0) or (
+        whole and gap > 1 and times >= 2 * _LEAST and times > 2 * int((others == nearest).sum())
+    )

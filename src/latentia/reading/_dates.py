@@ -9,13 +9,13 @@ from datetime import date, datetime, timedelta
 import numpy as np
 
 _MONTHS = {name: i % 12 + 1 for i, name in enumerate(
-    "jan feb mar apr may jun jul aug sep oct nov dec "
-    "januar februar märz april mai juni juli august september oktober november dezember "
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "januar", "februar", "märz", "april", "mai", "juni", "juli", "august", "september", "oktober", "november", "dezember", "janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre"]
 )}  # fmt: skip
 _ISO = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T ].*)?")
 _NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[T ,].*)?")
-_NAMED = re.compile(r"(?:[A-Za-z]{3,9}, )?(\d{1,2})(?:st|nd|rd|th|\.)?[ -]([^\W\d_]{3,10})\.?,?[ -](\d{4}|\d{2})(?:[ ,].*)?")
+_NAMED = re.compile(
+    r"(?:[A-Za-z]{3,9}, )?(\d{1,2})(?:st|nd|rd|th|\.)?[ -]([^\W\d_]{3,10})\.?,?[ -](\d{4}|\d{2})(?:[ ,].*)?"
+)
 _AMERICAN = re.compile(r"([^\W\d_]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})(?:[ ,].*)?")
 _MONTH_YEAR = re.compile(r"([^\W\d_]{3,10})\.?[ -](\d{4})")
 _NAMES = re.compile(r"(date|day|time|datum|tag|month|year|stamp|when|born|created|updated)", re.IGNORECASE)
@@ -52,12 +52,12 @@ def looks_dated(name: str, values: np.ndarray) -> str | None:
         return None
     least, most = float(values.min()), float(values.max())
     whole = bool((values[:_SAMPLED] % 1 == 0).all())
-    if whole and 1800_01_01 <= least and most <= 2200_12_31:
+    if whole and least >= 1800_01_01 and most <= 2200_12_31:
         cells = [str(int(value)) for value in values[:_SAMPLED]]
         return "numbers such as 20191224" if dates_of(name, cells) is not None else None
     if re.search(r"time|stamp|created|updated|date", name, re.IGNORECASE) and least >= 1e8 and most < 5e12:
         return "seconds since 1970" if most < 5e9 else "milliseconds since 1970"
-    if re.search(r"date|day|datum", name, re.IGNORECASE) and 20_000 <= least and most <= 70_000:
+    if re.search(r"date|day|datum", name, re.IGNORECASE) and least >= 20_000 and most <= 70_000:
         return "days of a spreadsheet"
     return None
 

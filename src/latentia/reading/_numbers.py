@@ -22,8 +22,12 @@ EMPTY = MISSING - {"unknown", "missing", "none", "nil", "null"}
 """Those of them that are no words, and so are missing in columns of texts as well."""
 _TRUTH = {"true": 1.0, "false": 0.0}
 _DIGITS = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-_MONEY = re.compile(r"(?P<minus>-?)\s*(?:[$\u20ac\u00a3\u00a5\u20b9\u20a9\u20bd\u20ba]|(?:US|C|A|R)\$|USD|EUR|GBP|CHF|JPY|kr|zł|z\u0142|Rs\.?)\s*(?P<rest>[-+]?[\d.,].*)")
-_MONEY_END = re.compile(r"(?P<rest>.*\d[.,]?)\s*(?:[$\u20ac\u00a3\u00a5\u20b9\u20bd\u20ba]|USD|EUR|GBP|CHF|JPY|kr|z\u0142)")
+_MONEY = re.compile(
+    r"(?P<minus>-?)\s*(?:[$\u20ac\u00a3\u00a5\u20b9\u20a9\u20bd\u20ba]|(?:US|C|A|R)\$|USD|EUR|GBP|CHF|JPY|kr|zł|z\u0142|Rs\.?)\s*(?P<rest>[-+]?[\d.,].*)"
+)
+_MONEY_END = re.compile(
+    r"(?P<rest>.*\d[.,]?)\s*(?:[$\u20ac\u00a3\u00a5\u20b9\u20bd\u20ba]|USD|EUR|GBP|CHF|JPY|kr|z\u0142)"
+)
 _COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 _SEVERAL_COMMAS = re.compile(r"[+-]?\d{1,3}(,\d{3}){2,}|[+-]?\d{1,3}(,\d{3})+\.\d*")
 _POINTS = re.compile(r"[+-]?\d{1,3}((\.\d{3})+,\d*|(\.\d{3}){2,})")
@@ -165,9 +169,7 @@ class _Forms:
             self.decimal = True
 
 
-def _with_forms(
-    cells: pl.Series, values: np.ndarray, missing: np.ndarray, odd: np.ndarray, separator: str
-) -> Numbers:
+def _with_forms(cells: pl.Series, values: np.ndarray, missing: np.ndarray, odd: np.ndarray, separator: str) -> Numbers:
     """Read cells that are not written as programs write numbers, all of a column in the same way."""
     places = np.flatnonzero(odd)
     texts = cells.gather(places).to_list()
@@ -178,7 +180,9 @@ def _with_forms(
     points = np.flatnonzero(plain & np.asarray(cells.str.contains(".", literal=True).to_numpy(), bool))
     commas = next((int(i) for i, (cell, _) in zip(places, bare, strict=True) if _DECIMAL.fullmatch(cell)), None)
     if forms.grouped and forms.decimal:
-        return _refused(values, missing, places, texts, "Commas group thousands in some cells and are decimal in others")
+        return _refused(
+            values, missing, places, texts, "Commas group thousands in some cells and are decimal in others"
+        )
     if (forms.decimal or forms.points) and len(points) and not forms.grouped:
         at, first = int(points[0]), int(places[0]) if commas is None else commas
         problem = f"a number with a point, and one in {{row {first}}} with a comma. Write all with the same."
@@ -196,7 +200,12 @@ def _with_forms(
         values[i] = value
     if "percent" in forms.signs and plain.any() and (values[plain] != 0).any():
         at = int(np.flatnonzero(plain & (values != 0))[0])
-        return Numbers(values, missing, at, f"{cells[at]!r} has no percent sign, and {texts[0]!r} has one. Write all with the same.")
+        return Numbers(
+            values,
+            missing,
+            at,
+            f"{cells[at]!r} has no percent sign, and {texts[0]!r} has one. Write all with the same.",
+        )
     return Numbers(values, missing, None, "", _described(forms, decimal, bare), doubt)
 
 
@@ -204,7 +213,11 @@ def _unclear(forms: _Forms, plain: np.ndarray, separator: str) -> tuple[bool, st
     """Decide what a comma before three digits is: whether a decimal one, what may be wrong with that, or why it is refused."""
     cell = forms.unclear
     if separator == ";" and "money" not in forms.signs:
-        return True, f"all commas stand before three digits, and were read as decimal points: {cell} is {cell.replace(',', '.')}", ""
+        return (
+            True,
+            f"all commas stand before three digits, and were read as decimal points: {cell} is {cell.replace(',', '.')}",
+            "",
+        )
     small = len(plain) > 0 and float(np.abs(plain).max()) < _THOUSAND
     if "money" in forms.signs or (separator in (",", "memory") and (small or not len(plain))):
         whole = cell.replace(",", "")
@@ -218,7 +231,11 @@ def _refused(values: np.ndarray, missing: np.ndarray, places: np.ndarray, texts:
 
 
 def _no_number(text: str) -> str:
-    hint = " Write decimals with a point, and thousands without a comma." if "," in text and _DIGITS.fullmatch(text.replace(",", ".")) else ""
+    hint = (
+        " Write decimals with a point, and thousands without a comma."
+        if "," in text and _DIGITS.fullmatch(text.replace(",", "."))
+        else ""
+    )
     return f"{text!r} is not a number.{hint} Correct it."
 
 
@@ -239,7 +256,10 @@ def _reader(decimal: bool) -> Callable[[str], float | None]:
 
 
 def _described(forms: _Forms, decimal: bool, bare: list[tuple[str, str]]) -> tuple[str, ...]:
-    said = [{"percent": "percent: 45% is 45", "money": "without the currency"}.get(sign, sign) for sign in sorted(forms.signs)]
+    said = [
+        {"percent": "percent: 45% is 45", "money": "without the currency"}.get(sign, sign)
+        for sign in sorted(forms.signs)
+    ]
     if decimal:
         said.append("with decimal commas")
     elif forms.grouped or forms.unclear:

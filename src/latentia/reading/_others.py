@@ -6,8 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
-from ..passes.formats import detect_format, open_lines, open_unicode, plain_name, readable
 from ..exceptions import LatentiaError
+from ..passes.formats import detect_format, open_lines, open_unicode, plain_name, readable
 from ._dialect import SAMPLE, find_dialect
 from ._reading import Reading
 
@@ -53,10 +53,24 @@ def other_reading(path: Path, name: str, encoding: str | None) -> Reading:
     if lower.endswith(_IMAGES):
         return Reading(name, "image", (), 0, ("a picture",), (f"latentia dictionary {file}",))
     if lower.endswith((".npy", ".npz")):
-        return Reading(name, "array", (), 0, ("an array of NumPy",), (f"latentia nmf {file} -k 5", f"latentia communities {file} -k auto"))
+        return Reading(
+            name,
+            "array",
+            (),
+            0,
+            ("an array of NumPy",),
+            (f"latentia nmf {file} -k 5", f"latentia communities {file} -k auto"),
+        )
     kind = _format(path)
     if kind in ("uci", "matrixmarket"):
-        return Reading(name, "counts", (), 0, (f"a matrix ({kind})",), (f"latentia topics {file} -k 10", f"latentia communities {file} -k auto"))
+        return Reading(
+            name,
+            "counts",
+            (),
+            0,
+            (f"a matrix ({kind})",),
+            (f"latentia topics {file} -k 10", f"latentia communities {file} -k auto"),
+        )
     if kind == "svmlight":
         return Reading(name, "counts", (), 0, ("counts of words with labels (svmlight)",), (f"latentia labels {file}",))
     return _of_lines(path, name, encoding)
@@ -85,17 +99,40 @@ def _of_lines(path: Path, name: str, encoding: str | None) -> Reading:
     if not lines:
         raise LatentiaError(f"{path}: the file is empty.")
     if lines[0].startswith(">"):
-        return Reading(name, "sequences", (), n, ("FASTA: a sequence below each line that begins with >",), (f"latentia hmm {file_name} -k 2:6",))
+        return Reading(
+            name,
+            "sequences",
+            (),
+            n,
+            ("FASTA: a sequence below each line that begins with >",),
+            (f"latentia hmm {file_name} -k 2:6",),
+        )
     words = [len(line.split()) for line in lines]
     body = [line for line in lines if not line.startswith(("#", "%"))]
     if body and all(re.fullmatch(r"\S+\s+\S+(\s+[-+.\deE]+)?", line) for line in body):
-        return Reading(name, "pairs", (), n, ("two names a line",), (f"latentia communities {file_name} -k auto", f"latentia matrix {file_name} -k 10"))
+        return Reading(
+            name,
+            "pairs",
+            (),
+            n,
+            ("two names a line",),
+            (f"latentia communities {file_name} -k auto", f"latentia matrix {file_name} -k 10"),
+        )
     commas = sum("," in line for line in lines)
     mean = sum(words) / len(words)
     distinct = len({word for line in lines for word in line.split()})
     if 2 * commas > len(lines) and mean < 2 * _PROSE and not any(line.endswith(".") for line in lines):
-        return Reading(name, "baskets", (), n, ("a list of items a line",), (f"latentia noisy-or {file_name} --baskets",))
+        return Reading(
+            name, "baskets", (), n, ("a list of items a line",), (f"latentia noisy-or {file_name} --baskets",)
+        )
     if distinct <= max(20, sum(words) / 20):
-        return Reading(name, "sequences", (), n, (f"a sequence a line, of {distinct} symbols",), (f"latentia hmm {file_name} -k 2:6",))
+        return Reading(
+            name,
+            "sequences",
+            (),
+            n,
+            (f"a sequence a line, of {distinct} symbols",),
+            (f"latentia hmm {file_name} -k 2:6",),
+        )
     how = (f"latentia topics {file_name} -k 5:25:5", f"latentia matrix {file_name} --window 2 -k 20")
     return Reading(name, "texts", (), n, ("a document a line",), how)

@@ -11,9 +11,9 @@ from typing import Any
 from .._frames import frame_of
 from ..exceptions import LatentiaError
 from ..passes.formats import plain_name, readable, reusable
+from ._others import is_binary, other_reading, plain_table
 from ._reading import Reading, source_name
 from ._roles import Asked, find_columns
-from ._others import is_binary, other_reading, plain_table
 from ._shapes import commands_for, find_shape
 from ._tables import RawTable, has_columns, open_table
 
@@ -108,7 +108,9 @@ def _of_frame(source: Any) -> RawTable:
             f"A {type(source).__name__} cannot be read: give a path or a data frame. Estimators take arrays and lists as they are."
         )
     columns = [pl.Series(name, frame[name].to_list(), strict=False) for name in frame.columns]
-    return RawTable([_typed(column) for column in columns], list(frame.columns), range(len(frame)), "row", Path("frame"), "memory")
+    return RawTable(
+        [_typed(column) for column in columns], list(frame.columns), range(len(frame)), "row", Path("frame"), "memory"
+    )
 
 
 def look_at(

@@ -14,7 +14,7 @@ import numpy as np
 from .._frames import new_frame
 from ..exceptions import LatentiaError
 from ._numbers import EMPTY, Numbers, numbers_of
-from ._roles import NUMERIC, Asked, Column, binary_values, coded, is_coded
+from ._roles import NUMERIC, Asked, Column, binary_values, coded, is_coded, row_names
 from ._tables import RawTable
 
 _PRINTED = 8  # lines that commands print
@@ -76,11 +76,8 @@ class Reading:
 
     @property
     def row_names(self) -> list[str]:
-        """Names of the rows: the cells of the first id that is no count of the rows, else of the first text of few words."""
-        for column in self.columns:
-            if column.role == "id" and "counts the rows" not in column.reason:
-                return [str(cell).strip() for cell in self.texts(column.name)]
-        return []
+        """Names of the rows: the cells of the first id that does more than count them; empty where there is none."""
+        return [] if self.table is None else row_names(self.table, self.columns)
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -98,7 +95,9 @@ class Reading:
         """Return a column as numbers; two texts as 0 and 1, and two numbers too if ``two``, or an option says which is 1."""
         found, raw = self.column(name), self._raw(name)
         separator = self.table.separator if self.table is not None else ","
-        if found.role == "binary" and (two or is_coded(found) or name in self.asked.positive or self.asked.empty == "absent"):
+        if found.role == "binary" and (
+            two or is_coded(found) or name in self.asked.positive or self.asked.empty == "absent"
+        ):
             return binary_values(raw, found.coding, self.asked.empty, separator)
         return numbers_of(raw, separator)
 
@@ -148,9 +147,11 @@ class Reading:
         return new_frame(columns, "A data frame")
 
     def numeric_frame(self) -> Any:
-        """Return the columns that are used as numbers, as a data frame of their names."""
+        """Return the columns that are used as numbers, as a data frame of polars."""
+        import polars as pl
+
         table = self.values()
-        return new_frame({name: table[:, i] for i, name in enumerate(self.used)}, "A data frame")
+        return pl.DataFrame({name: table[:, i] for i, name in enumerate(self.used)})
 
     def _raw(self, name: str) -> Any:
         if self.table is None:
@@ -185,8 +186,14 @@ class Reading:
         if codes:
             every = list(dict.fromkeys(code for found in codes.values() for code in found))
             where = _listed([f"{', '.join(found)} in {name!r}" for name, found in codes.items()], 4)
-            lines.append(f"note: may be codes of missing answers, and are used as numbers: {where}. --missing-codes {','.join(every)}")
-        doubts = [f"note: column {c.name!r} {c.doubt}" for c in self.columns if c.doubt and (c.name in chosen or c.role in ("id", "clock"))]
+            lines.append(
+                f"note: may be codes of missing answers, and are used as numbers: {where}. --missing-codes {','.join(every)}"
+            )
+        doubts = [
+            f"note: column {c.name!r} {c.doubt}"
+            for c in self.columns
+            if c.doubt and (c.name in chosen or c.role in ("id", "clock"))
+        ]
         groups = _grouped([c for c in self.columns if c.name not in chosen])
         unused = [f"not used: {'; '.join(groups)}"] if groups else []
         missing = [f"{c.n_missing:,} in {c.name!r}" for c in self.columns if c.n_missing and c.name in chosen]
@@ -200,7 +207,8 @@ class Reading:
         """Return the table of columns: name, role, why, examples, missing cells, what to look at; doubts first."""
         ordered = sorted(self.columns, key=lambda column: not (column.doubt or column.suspects))
         return [
-            [c.name, c.role, c.reason, ", ".join(c.examples), f"{c.n_missing:,}" if c.n_missing else "", _look(c)] for c in ordered
+            [c.name, c.role, c.reason, ", ".join(c.examples), f"{c.n_missing:,}" if c.n_missing else "", _look(c)]
+            for c in ordered
         ]
 
     def record(self) -> dict[str, Any]:
@@ -217,13 +225,20 @@ class Reading:
         head = f"{self.source}: {self.shape}, {self.n_rows:,} rows, {len(self.columns)} columns"
         rows = [["column", "role", "why", "examples", "missing", "look at"], *self.rows()] if self.columns else []
         widths = [min(max((len(row[i]) for row in rows), default=0), 44) for i in range(6)]
-        cells = ["  ".join(cell[:width].ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        commands = ["", "Commands for such a file:", *(f"  {command}" for command in self.commands)] if self.commands else []
+        cells = [
+            "  ".join(cell[:width].ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        commands = (
+            ["", "Commands for such a file:", *(f"  {command}" for command in self.commands)] if self.commands else []
+        )
         return "\n".join([head, *(f"note: {note}" for note in self.notes), *cells, *commands])
 
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{name}</th>" for name in ("column", "role", "why", "examples", "missing", "look at"))
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows())
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows()
+        )
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         head = html.escape(f"{self.source}: {self.shape}, {self.n_rows:,} rows")
         return f"<p>{head}</p>{notes}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
@@ -256,4 +271,10 @@ def _float() -> Any:
 
 def source_name(source: Any) -> str:
     """Return the name of a source in messages."""
-    return Path(source).name if isinstance(source, (str, Path)) and str(source) != "-" else "standard input" if str(source) == "-" else "frame"
+    return (
+        Path(source).name
+        if isinstance(source, (str, Path)) and str(source) != "-"
+        else "standard input"
+        if str(source) == "-"
+        else "frame"
+    )

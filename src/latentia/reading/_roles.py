@@ -36,7 +36,25 @@ _CLOCK = re.compile(
     r"(.*[_ .-])?(time|timestamp|date|datetime|year|month|day|hour|minute|second|week|t|epoch|zeit|jahr|clock)s?([_ .-].*)?",
     re.IGNORECASE,
 )
-_YES = ("yes", "true", "present", "1", "y", "t", "on", "x", "positive", "pos", "+", "\u2713", "\u2714", "ja", "oui", "si", "s\u00ed")
+_YES = (
+    "yes",
+    "true",
+    "present",
+    "1",
+    "y",
+    "t",
+    "on",
+    "x",
+    "positive",
+    "pos",
+    "+",
+    "\u2713",
+    "\u2714",
+    "ja",
+    "oui",
+    "si",
+    "s\u00ed",
+)
 _NO = ("no", "false", "absent", "0", "n", "f", "off", "negative", "neg", "nein", "non")
 
 
@@ -101,11 +119,17 @@ class Asked:
 
     def check(self, names: Sequence[str], source: object) -> None:
         """Raise for a column that the table does not have, or a role that there is not."""
-        for parameter, given in (("role", self.roles), ("positive", self.positive), ("id", [self.id] if self.id else [])):
+        for parameter, given in (
+            ("role", self.roles),
+            ("positive", self.positive),
+            ("id", [self.id] if self.id else []),
+        ):
             for name in given:
                 if name not in names:
                     raise LatentiaError(
-                        f"{source} has no such column. There are {', '.join(list(names)[:30])}.", parameter=parameter, value=name
+                        f"{source} has no such column. There are {', '.join(list(names)[:30])}.",
+                        parameter=parameter,
+                        value=name,
                     )
         for name, role in self.roles.items():
             if role not in ROLES:
@@ -117,10 +141,18 @@ class Asked:
 def find_columns(table: RawTable, asked: Asked) -> list[Column]:
     """Find the role of every column of a table."""
     asked.check(table.names, table.path)
-    columns = [_column(table, name, asked) for name in table.names]
+    columns = [find_column(table, name, asked) for name in table.names]
     if table.named_rows and "row" not in asked.roles and asked.id is None:
         columns[0] = replace(columns[0], role="id", reason="names the rows, without a heading", doubt="")
     return columns
+
+
+def row_names(table: RawTable, columns: Sequence[Column]) -> list[str]:
+    """Return the names of the rows: the cells of the first id that does more than count them; empty where there is none."""
+    for column in columns:
+        if column.role == "id" and "counts the rows" not in column.reason:
+            return [str(cell).strip() for cell in table.texts(column.name).to_list()]
+    return []
 
 
 def coded(column: Any, codes: Sequence[str]) -> Any:
@@ -167,14 +199,17 @@ def _are_numbers(texts: Sequence[str]) -> bool:
 # --- one column ---------------------------------------------------------------------------------------------------
 
 
-def _column(table: RawTable, name: str, asked: Asked) -> Column:
+def find_column(table: RawTable, name: str, asked: Asked) -> Column:
+    """Find the role of one column."""
     import polars as pl
 
     column = coded(table.series(name), asked.missing_codes)
     role = "id" if name == asked.id else asked.roles.get(name)
     if column.dtype == pl.Float64:
         found = _of_numbers(name, column, asked, role in ("measurement", "count"))
-        found = replace(found, examples=_examples(column.drop_nulls().head(50).to_list()), n_missing=column.null_count())
+        found = replace(
+            found, examples=_examples(column.drop_nulls().head(50).to_list()), n_missing=column.null_count()
+        )
     else:
         found = _of_texts(table, name, column, asked, role)
     if role is None:
@@ -260,7 +295,12 @@ def _apart(name: str, values: np.ndarray, whole: bool) -> Column | None:
         return Column(name, "id", "counts the rows in file order", doubt="" if _ID.fullmatch(name) else doubt)
     if n <= 2:
         return None
-    if whole and _ID.fullmatch(name) and len(np.unique(values[:_SAMPLED])) == min(n, _SAMPLED) and len(np.unique(values)) == n:
+    if (
+        whole
+        and _ID.fullmatch(name)
+        and len(np.unique(values[:_SAMPLED])) == min(n, _SAMPLED)
+        and len(np.unique(values)) == n
+    ):
         return Column(name, "id", "named as an id, and each value stands once")
     if clock and values[1] > values[0] and bool((np.diff(values) > 0).all()):
         return Column(name, "clock", "named as a time, and rises from row to row")
@@ -286,14 +326,20 @@ def _two_numbers(name: str, column: np.ndarray, asked: Asked) -> Column | None:
     else:
         positive, why = ("1", "it is 1") if "1" in texts else (texts[1], "the larger")
     negative = next(text for text in texts if text != positive)
-    doubt = "" if given is not None or positive == "1" and negative in ("0", "-1") else f"{positive} was taken as 1, {negative} as 0: --positive {name}={negative}"
+    doubt = (
+        ""
+        if given is not None or (positive == "1" and negative in ("0", "-1"))
+        else f"{positive} was taken as 1, {negative} as 0: --positive {name}={negative}"
+    )
     return Column(name, "binary", f"{positive} is 1, {negative} is 0 ({why})", doubt=doubt, coding=(positive, negative))
 
 
 def _given(name: str, given: str, texts: Sequence[str]) -> str:
     """Return the value that the user calls positive, as it is written in the column."""
     for text in texts:
-        if text.lower() == given.lower() or (text.replace(".", "").isdigit() and given.replace(".", "").isdigit() and float(text) == float(given)):
+        if text.lower() == given.lower() or (
+            text.replace(".", "").isdigit() and given.replace(".", "").isdigit() and float(text) == float(given)
+        ):
             return text
     raise LatentiaError(f"the column holds {' and '.join(texts)}.", parameter="positive", value=f"{name}={given}")
 
@@ -344,8 +390,15 @@ def _formed(table: RawTable, name: str, column: Any, asked: Asked, share: float)
         if dated is not None:
             return Column(name, "date", f"dates, {dated[1]}")
         cell = cells[found.wrong]
-        problem = f"{100 * share:.0f}% of the cells are numbers, and {table.unit} {table.rows[found.wrong]} holds {cell!r}"
-        return Column(name, "measurement", problem, doubt=f"no numbers everywhere: --missing-codes '{cell}', or {_option(name, 'category')}")
+        problem = (
+            f"{100 * share:.0f}% of the cells are numbers, and {table.unit} {table.rows[found.wrong]} holds {cell!r}"
+        )
+        return Column(
+            name,
+            "measurement",
+            problem,
+            doubt=f"no numbers everywhere: --missing-codes '{cell}', or {_option(name, 'category')}",
+        )
     column = _of_numbers(name, as_series(found.values), asked)
     reason = ", ".join([column.reason, *found.forms])
     doubt = f"{found.doubt}: {_option(name, 'ignored')} leaves it out" if found.doubt else column.doubt
@@ -363,13 +416,23 @@ def _two_texts(name: str, cells: Any, asked: Asked) -> Column | None:
         if value not in _YES and asked.empty != "absent":
             return None
         doubt = "" if asked.empty == "absent" else f"{empty:,} cells are empty: if these mean absent, --empty absent"
-        return Column(name, "binary", f"{value} is 1" + (", empty is 0" if asked.empty == "absent" else ", empty is not known"), doubt=doubt, coding=(value,))
+        return Column(
+            name,
+            "binary",
+            f"{value} is 1" + (", empty is 0" if asked.empty == "absent" else ", empty is not known"),
+            doubt=doubt,
+            coding=(value,),
+        )
     if len(values) != 2:
         return None
     given = asked.positive.get(name)
     positive, why = (_given(name, given, list(values)), "as asked") if given is not None else _positive(values)
     negative = next(value for value in values if value != positive)
-    doubt = "" if given is not None or why == "its name" else f"{positive!r} was taken as 1, {negative!r} as 0: --positive {name}={negative}"
+    doubt = (
+        ""
+        if given is not None or why == "its name"
+        else f"{positive!r} was taken as 1, {negative!r} as 0: --positive {name}={negative}"
+    )
     return Column(name, "binary", f"{positive} is 1, {negative} is 0 ({why})", doubt=doubt, coding=(positive, negative))
 
 
@@ -416,4 +479,9 @@ def _of_words(table: RawTable, name: str, present: Any, asked: Asked) -> Column:
         return Column(name, "category", f"{distinct:,} different texts")
     if re.search(r"text|title|comment|review|body|abstract|content|description|message", name, re.IGNORECASE):
         return Column(name, "text", f"texts of {words:.0f} words")
-    return Column(name, "category", f"{distinct:,} different texts in {n:,} rows", doubt=f"many categories: if they are texts, {_option(name, 'text')}")
+    return Column(
+        name,
+        "category",
+        f"{distinct:,} different texts in {n:,} rows",
+        doubt=f"many categories: if they are texts, {_option(name, 'text')}",
+    )

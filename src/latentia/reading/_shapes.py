@@ -17,10 +17,16 @@ if TYPE_CHECKING:
     from ._reading import Reading
 
 _FROM = re.compile(r"(source|from|src|node_?1|sender|ego|citing|a|i|u|follower|start|origin)(_?id)?", re.IGNORECASE)
-_TO = re.compile(r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|b|j|v|followee|end)(_?id)?", re.IGNORECASE)
+_TO = re.compile(
+    r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|b|j|v|followee|end)(_?id)?", re.IGNORECASE
+)
 _BASKET = re.compile(r".*(invoice|basket|order|receipt|transaction|trans|session|ticket|cart|bill).*", re.IGNORECASE)
 _ITEM = re.compile(r".*(item|product|article|sku|description|stock|symptom|finding|code).*", re.IGNORECASE)
-_STEP = re.compile(r"(.*[_ .-])?(user|subject|patient|person|session|sequence|animal|player|customer|visitor)([_ .-].*|id)?|.+[_ .-]id", re.IGNORECASE)
+_CODE = re.compile(r".*(code|sku|id|no|number)", re.IGNORECASE)
+_STEP = re.compile(
+    r"(.*[_ .-])?(user|subject|patient|person|session|sequence|animal|player|customer|visitor)([_ .-].*|id)?|.+[_ .-]id",
+    re.IGNORECASE,
+)
 
 
 def find_shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
@@ -32,7 +38,9 @@ def find_shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[s
         return "pairs", ()
     long = long_columns(table, columns)
     if long is not None:
-        return "baskets", (f"several rows share {long[0]!r}: one row an item. --rows long collects the items {long[1]!r} of each",)
+        return "baskets", (
+            f"several rows share {long[0]!r}: one row an item. --rows long collects the items {long[1]!r} of each",
+        )
     interleaved = _interleaved(table, columns)
     if interleaved:
         return "sequences", (interleaved,)
@@ -49,12 +57,34 @@ def is_named_matrix(table: RawTable) -> bool:
     return first == table.names[1:]
 
 
+def is_symmetric_matrix(table: RawTable) -> bool:
+    """Return True if a table without names of rows holds numbers alone, is square, and symmetric with more than two rows."""
+    n = len(table)
+    if (
+        n != len(table.names)
+        or n < 3
+        or any(numbers_of(column, table.separator).wrong is not None for column in table.columns)
+    ):
+        return False
+    values = np.column_stack([numbers_of(column, table.separator).values for column in table.columns])
+    return bool((values == values.T).all())
+
+
+def is_clock(table: RawTable, name: str) -> bool:
+    """Return True if a column is a time or date, by its name and values."""
+    from ._roles import Asked, find_column
+
+    column = find_column(table, name, Asked())
+    named = re.fullmatch(r"(.*[_ .-])?(time|time_?stamp|date|date_?time|year|month|day|epoch|ts)", name, re.IGNORECASE)
+    return named is not None or column.role in ("date", "clock")
+
+
 def matrix_of(table: RawTable) -> np.ndarray:
-    """Return the numbers of a matrix with names, shape (n, n); empty cells are 0."""
+    """Return the numbers of a matrix with names of columns, and of rows or not, shape (n, n); empty cells are 0."""
     from ..exceptions import LatentiaError
 
     columns = []
-    for name in table.names[1:]:
+    for name in table.names[-len(table) :]:
         found = numbers_of(table.series(name), table.separator)
         if found.wrong is not None:
             raise LatentiaError(f"{table.place(found.wrong, name)}: {found.problem}")
@@ -68,6 +98,7 @@ def long_columns(table: RawTable, columns: Sequence[Column]) -> tuple[str, str] 
         return None
     baskets = [c.name for c in columns if _BASKET.fullmatch(c.name) and c.role != "text"]
     items = [c.name for c in columns if _ITEM.fullmatch(c.name) and c.name not in baskets[:1]]
+    items.sort(key=lambda name: bool(_CODE.fullmatch(name)))
     if not baskets or not items:
         return None
     cells = table.texts(baskets[0])

@@ -119,7 +119,7 @@ def has_columns(path: Path) -> bool:
     return is_csv(path) or is_excel(path) or is_json(path) or is_parquet(path)
 
 
-def open_table(path: Path, *, encoding: str | None = None, sheet: str | None = None) -> RawTable:
+def open_table(path: Path, *, encoding: str | None = None, sheet: str | None = None, unique: bool = True) -> RawTable:
     """Open a file that is a table with headings.
 
     Parameters
@@ -129,6 +129,8 @@ def open_table(path: Path, *, encoding: str | None = None, sheet: str | None = N
         Of separated values and JSON; by default it is detected.
     sheet : str, optional
         Of a workbook, by name or number from 1; by default the first.
+    unique : bool, default=True
+        Whether two columns of one name are an error; else the second of "date" is called "date (2)".
 
     Raises
     ------
@@ -140,12 +142,12 @@ def open_table(path: Path, *, encoding: str | None = None, sheet: str | None = N
     if encoding is not None and (is_excel(path) or is_parquet(path)):
         raise no_encoding(path, encoding)
     if is_excel(path):
-        return _of_rows(sheet_rows(path, sheet), path, "row")
+        return _of_rows(sheet_rows(path, sheet), path, "row", unique)
     if is_parquet(path):
         return _of_parquet(path)
     if is_json(path):
         return _of_json(path, encoding)
-    return _of_text(path, encoding)
+    return _of_text(path, encoding, unique)
 
 
 def column_names(header: Sequence[str], path: Path | None = None) -> list[str]:
@@ -169,7 +171,7 @@ def column_names(header: Sequence[str], path: Path | None = None) -> list[str]:
 # --- separated values -------------------------------------------------------------------------------------------
 
 
-def _of_text(path: Path, encoding: str | None) -> RawTable:
+def _of_text(path: Path, encoding: str | None, unique: bool) -> RawTable:
     text = _Text.of(path, encoding)
     preferred, size = SUFFIXES.get(plain_name(path)[-4:], ","), SAMPLE
     while True:
@@ -181,7 +183,7 @@ def _of_text(path: Path, encoding: str | None) -> RawTable:
             break
         size *= 16
     header = _header(path, first_rows, dialect)
-    names = column_names([*(["row"] if dialect.names_rows else []), *header], path)
+    names = column_names([*(["row"] if dialect.names_rows else []), *header], path if unique else None)
     table = _fast(path, text, names, first_rows, dialect) or _careful(path, text.read(), names, dialect)
     notes = _notes(dialect, first_rows)
     return replace(_without_empty_end(table), notes=notes, named_rows=dialect.names_rows)
@@ -277,7 +279,9 @@ def _notes(dialect: Dialect, rows: list[tuple[int, list[str]]]) -> tuple[str, ..
     if dialect.names_rows:
         notes.append("rows have one cell more than the headings: the first names the rows, as R writes them")
     if all(_is_number(name) for name in rows[0][1]):
-        notes.append(f"the headings are numbers ({', '.join(rows[0][1][:3])}): if they are data, put a line of names above")
+        notes.append(
+            f"the headings are numbers ({', '.join(rows[0][1][:3])}): if they are data, put a line of names above"
+        )
     return tuple(notes)
 
 
@@ -348,7 +352,7 @@ def _fast(
 def _line_start(text: _Text, n_lines: int) -> int:
     """Return the place where a line begins, in bytes."""
     data, at, size = b"", 0, SAMPLE
-    while data.count(b"\n") < n_lines and len(data) == size or not data:
+    while (data.count(b"\n") < n_lines and len(data) == size) or not data:
         size *= 4
         data = text.read(size)
         if len(data) < size:
@@ -394,7 +398,9 @@ def _lines(lines: Sequence[int], texts: list[Any], breaks: int) -> Sequence[int]
     """Return the line where each row begins, where cells have line breaks."""
     if not breaks:
         return lines
-    within = sum(column.fill_null("").str.count_matches("\n", literal=True).to_numpy().astype(np.int64) for column in texts)
+    within = sum(
+        column.fill_null("").str.count_matches("\n", literal=True).to_numpy().astype(np.int64) for column in texts
+    )
     return (np.asarray(lines) + np.concatenate([[0], np.cumsum(within)[:-1]])).tolist()
 
 
@@ -473,7 +479,7 @@ def _is_blank(column: Any) -> bool:
 # --- other formats ----------------------------------------------------------------------------------------------
 
 
-def _of_rows(rows: list[tuple[int, list[str]]], path: Path, unit: str) -> RawTable:
+def _of_rows(rows: list[tuple[int, list[str]]], path: Path, unit: str, unique: bool) -> RawTable:
     """Make a table of rows of texts, the headings first, which may stand below a title."""
     start = 0
     while start < len(rows) - 2 and sum(map(bool, rows[start][1])) == 1 < sum(map(bool, rows[start + 1][1])):
@@ -485,10 +491,8 @@ def _of_rows(rows: list[tuple[int, list[str]]], path: Path, unit: str) -> RawTab
     texts = _stacked([_frame([row for _, row in rows[start + 1 :]], len(header))])
     notes = (f"rows above the headings were skipped: {titles}",) if start else ()
     lines = [n for n, _ in rows[start + 1 :]]
-    names = column_names(header, path)
-    return RawTable(
-        list(map(_as_numbers, texts)), names, lines, unit, path, notes=notes, reread=texts.__getitem__
-    )
+    names = column_names(header, path if unique else None)
+    return RawTable(list(map(_as_numbers, texts)), names, lines, unit, path, notes=notes, reread=texts.__getitem__)
 
 
 def _of_parquet(path: Path) -> RawTable:
@@ -530,7 +534,10 @@ def _typed(column: Any) -> Any:
         return values.fill_nan(None)
     if kind.is_nested():
         cells = column.to_list()
-        return pl.Series([None if cell is None else json.dumps(cell, ensure_ascii=False, default=str) for cell in cells], dtype=pl.String)
+        return pl.Series(
+            [None if cell is None else json.dumps(cell, ensure_ascii=False, default=str) for cell in cells],
+            dtype=pl.String,
+        )
     if kind == pl.Datetime:
         return column.dt.to_string("iso:strict")
     return column.cast(pl.String) if kind != pl.Null else pl.Series([None] * len(column), dtype=pl.String)
@@ -541,7 +548,9 @@ def _number_texts(column: Any) -> Any:
     import polars as pl
 
     values = column.to_list()
-    return pl.Series(["" if v is None else str(int(v)) if float(v).is_integer() else repr(v) for v in values], dtype=pl.String)
+    return pl.Series(
+        ["" if v is None else str(int(v)) if float(v).is_integer() else repr(v) for v in values], dtype=pl.String
+    )
 
 
 def _of_json(path: Path, encoding: str | None) -> RawTable:

@@ -61,7 +61,9 @@ def _listed(cell: str) -> list[str]:
     return [tag.strip().strip("'\"") for tag in cell[1:-1].split(",")]
 
 
-_TAGGED = re.compile(r"(tags?|labels?|keywords?|genres?|categories|topics|hashtags|skills|ingredients|items|symptoms)", re.IGNORECASE)
+_TAGGED = re.compile(
+    r"(tags?|labels?|keywords?|genres?|categories|topics|hashtags|skills|ingredients|items|symptoms)", re.IGNORECASE
+)
 _HASHTAGS = re.compile(r"#\w[\w-]*(?:[\s,]+#\w[\w-]*)*")
 _FASTTEXT = re.compile(r"(?:__label__\S+\s*)+")
 
@@ -72,7 +74,11 @@ def holds_tags(name: str, cells: Sequence[str]) -> str:
     listed = sum(cell[0] in "[({" and cell[-1] in ")]}" and len(cell) > 1 for cell in filled)
     if 2 * listed > len(filled):
         return "lists in brackets"
-    for why, form in (("tags in angle brackets", _IN_BRACKETS), ("hashtags", _HASHTAGS), ("labels of fastText", _FASTTEXT)):
+    for why, form in (
+        ("tags in angle brackets", _IN_BRACKETS),
+        ("hashtags", _HASHTAGS),
+        ("labels of fastText", _FASTTEXT),
+    ):
         if filled and all(form.fullmatch(cell) for cell in filled):
             return why
     if _TAGGED.fullmatch(name.strip()):

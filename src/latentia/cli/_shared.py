@@ -512,6 +512,11 @@ class ReadOptions:
     asked: Asked = field(default_factory=Asked)
     sheet: str | None = None
 
+    @property
+    def of_two_values(self) -> ReadOptions:
+        """The same, of a command that reads two numbers as 0 and 1, as it does two texts."""
+        return replace(self, asked=replace(self.asked, two=True))
+
     @classmethod
     def of(
         cls,

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
+from ._run import asked_of
 from ._shared import MODEL_FILE, ReadOptions, Results, named, say
 
 _LACKS = {
@@ -38,6 +39,12 @@ def apply(
     cache: Path | None = None,
     no_cache: bool = False,
     encoding: str | None = None,
+    role: list[str] | None = None,
+    missing_codes: str | None = None,
+    empty: str = "missing",
+    positive: list[str] | None = None,
+    id: str | None = None,
+    sheet: str | None = None,
     jobs: int = -1,
     force: bool = False,
     quiet: bool = False,
@@ -91,7 +98,8 @@ def apply(
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
     missing = "keep" if missing is None and findings else missing
-    how = ReadOptions.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
+    asked = asked_of(role, missing_codes, empty, positive, id)
+    how = ReadOptions.of(quiet, cache, no_cache, missing, ways, encoding=encoding, asked=asked, sheet=sheet)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     with named(source.name), warnings.catch_warnings():  # names of columns are compared as the source is read
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

@@ -40,7 +40,18 @@ from ._shared import (
     say,
     write_csv,
 )
-from ._tables import MISSING, Labels, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling
+from ._tables import (
+    MISSING,
+    Labels,
+    Table,
+    described,
+    kept_of,
+    labels_of,
+    read_like,
+    read_numbers,
+    scaled_rows,
+    scaling,
+)
 
 _CODES, _DENOISED, _IMAGE = "codes.csv", "denoised.csv", "image.png"
 _PATCH, _PATCHES, _LARGEST = 8, 20_000, 64
@@ -182,7 +193,7 @@ def _told(model: Any, data: _Data, progress: bool) -> Summary:
 
 def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | None, how: ReadOptions) -> _Data:
     table = read_numbers(source, columns, ignore, 2, "atoms need two or more", how)
-    reading: dict[str, Any] = {"columns": table.columns}
+    reading: dict[str, Any] = kept_of(table)
     if scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: weights and errors are in standard deviations.")

@@ -13,7 +13,7 @@ from ..ica import TensorICA
 from ..report.ica import excess_kurtosis, rows_of, summarize_ica
 from ._run import Run
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
-from ._tables import MISSING, described, labels_of, read_like, read_numbers
+from ._tables import MISSING, described, kept_of, labels_of, read_like, read_numbers
 
 
 def ica(
@@ -53,7 +53,7 @@ def ica(
     return learn(
         results, table.source, sizes, fit,
         lambda model, _: summarize_ica(model, values, columns=table.columns, row_labels=labels_of(table)),
-        described=described(table), reading={"columns": table.columns},
+        described=described(table), reading=kept_of(table),
         compare=lambda: _comparison(lambda size: fit(size, verbose=False), values),
     )  # fmt: skip
 

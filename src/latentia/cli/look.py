@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..passes.formats import reusable
+from ..passes.formats import STANDARD_INPUT, reusable
 from ..reading import Reading, look_at
 from ._run import asked_of
 from ._shared import say
@@ -37,8 +37,9 @@ def look(
         A table, texts, edges or a matrix: CSV, TSV, Excel, Parquet, JSON Lines, text. ``-`` is standard input.
     """
     asked = asked_of(role, missing_codes, empty, positive, id)
+    name = "-" if source.name == STANDARD_INPUT else str(source)
     with reusable(source) as path:
-        reading = look_at(path, asked, sheet=sheet, encoding=encoding, name=str(source))
+        reading = look_at(path, asked, sheet=sheet, encoding=encoding, name=name)
     _print(reading)
     return reading.record() | {"commands": list(reading.commands)}
 

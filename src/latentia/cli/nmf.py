@@ -42,6 +42,7 @@ from ._tables import (
     announce,
     check_columns,
     described,
+    kept_of,
     labels_of,
     naming,
     numeric_columns,
@@ -222,7 +223,7 @@ def _table(
 
     table = announce(read_table(source, choose, how))
     called = table.names if names is None else [str(name) for name in table.texts[names]]
-    reading, labels = {"columns": table.columns, "names": names}, Labels(table.rows, called)
+    reading, labels = kept_of(table) | {"names": names}, Labels(table.rows, called)
     with in_words_of_options():
         check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(

@@ -26,7 +26,7 @@ from ._tables import read_like
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes, say,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers, split_names
+from ._tables import Labels, Table, announce, binary, described, kept_of, quoted, read_numbers, split_names
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _WHAT = "findings are 1 (present) or 0 (absent)"
@@ -90,7 +90,7 @@ def noisy_or(
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
-    how, given = run.reading(missing, ("keep", "drop")), _names(name)
+    how, given = run.reading(missing, ("keep", "drop")).of_two_values, _names(name)
     if baskets and (ignore or (columns and rows != "long")):
         raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
     if rows is not None and not baskets:
@@ -123,7 +123,7 @@ def noisy_or(
     return learn(
         results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, given), told, more=more,
         described=described(data),
-        reading={"columns": data.columns, "baskets": baskets},
+        reading=kept_of(data) | {"baskets": baskets},
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
 

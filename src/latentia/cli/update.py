@@ -9,6 +9,7 @@ from typing import Any
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
+from ._run import asked_of
 from ._shared import MODEL_FILE, ReadOptions, Results, learn, named
 
 
@@ -20,6 +21,12 @@ def update(
     cache: Path | None = None,
     no_cache: bool = False,
     encoding: str | None = None,
+    role: list[str] | None = None,
+    missing_codes: str | None = None,
+    empty: str = "missing",
+    positive: list[str] | None = None,
+    id: str | None = None,
+    sheet: str | None = None,
     jobs: int = -1,
     force: bool = False,
     quiet: bool = False,
@@ -44,7 +51,8 @@ def update(
     results = Results(out or model, source, (), force or out is None, progress=not quiet)
     results.check()
     with named(source.name):
-        rows = read(fitted, source, ReadOptions.of(quiet, cache, no_cache, encoding=encoding))
+        asked = asked_of(role, missing_codes, empty, positive, id)
+        rows = read(fitted, source, ReadOptions.of(quiet, cache, no_cache, encoding=encoding, asked=asked, sheet=sheet))
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
 
     def changed(_: Any) -> Any:

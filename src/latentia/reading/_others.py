@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ..exceptions import LatentiaError
 from ..passes.formats import detect_format, open_lines, open_unicode, plain_name, readable
-from ._dialect import SAMPLE, find_dialect
+from ._dialect import SAMPLE
 from ._reading import Reading
+from ._tables import is_even
 
 _SAMPLED = 200  # lines that are looked at
 _GRAPHS = (".graphml", ".gml", ".gexf", ".net")
@@ -30,12 +31,7 @@ def plain_table(path: Path) -> bool:
     sample, whole = _sample(path)
     if sample.startswith((">", "%%MatrixMarket")):
         return False
-    dialect = find_dialect(sample, ",", whole=whole)
-    lines = [line for line in sample.splitlines() if line.strip()][dialect.start : _SAMPLED]
-    if dialect.separator == " " or len(lines) < 2:
-        return False
-    widths = {line.count(dialect.separator) for line in lines if '"' not in line}
-    return len(widths) == 1 and 0 not in widths
+    return is_even(sample, whole=whole)
 
 
 def other_reading(path: Path, name: str, encoding: str | None) -> Reading:

@@ -67,7 +67,7 @@ def read(
     """
     codes = tuple(_code(code) for code in missing_codes)
     given = dict(positive or {})
-    asked = Asked(dict(roles or {}), codes, empty, {name: str(value) for name, value in given.items()}, id)
+    asked = Asked(dict(roles or {}), codes, empty, {name: str(value) for name, value in given.items()}, id, True)
     if isinstance(source, Reading):
         return source
     if not isinstance(source, (str, os.PathLike)):
@@ -129,7 +129,7 @@ def look_at(
     """
     shown = name or str(path)
     if is_table_name(path) or (path.is_file() and not is_binary(path) and plain_table(path)):
-        reading = reading_of(_opened(path, sheet, encoding), asked)
+        reading = reading_of(_opened(path, sheet, encoding), replace(asked, two=True))
         return replace(reading, source=source_name(shown)).with_commands(commands_for(reading, shown))
     return other_reading(path, shown, encoding)
 

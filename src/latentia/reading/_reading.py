@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._frames import new_frame
-from ..exceptions import LatentiaError
+from ..exceptions import LatentiaError, MissingExtraError
 from ._numbers import EMPTY, Numbers, numbers_of
-from ._roles import NUMERIC, Asked, Column, binary_values, coded, is_coded, row_names
+from ._roles import NUMERIC, Asked, Column, binary_values, coded, row_names
 from ._tables import RawTable
 
 _PRINTED = 8  # lines that commands print
@@ -91,13 +91,11 @@ class Reading:
             raise LatentiaError(f"{self.source}: no column {name!r}. There are {', '.join(names[:30])}.")
         return found
 
-    def numbers(self, name: str, *, two: bool = False) -> Numbers:
-        """Return a column as numbers; two texts as 0 and 1, and two numbers too if ``two``, or an option says which is 1."""
+    def numbers(self, name: str) -> Numbers:
+        """Return a column as numbers; one of two values as 0 and 1, if it is read so."""
         found, raw = self.column(name), self._raw(name)
         separator = self.table.separator if self.table is not None else ","
-        if found.role == "binary" and (
-            two or is_coded(found) or name in self.asked.positive or self.asked.empty == "absent"
-        ):
+        if self.asked.is_coded(found):
             return binary_values(raw, found.coding, self.asked.empty, separator)
         return numbers_of(raw, separator)
 
@@ -144,7 +142,12 @@ class Reading:
                 columns[column.name] = self.values([column.name])[:, 0]
             elif column.role in ("category", "group", "text", "tags", "date"):
                 columns[column.name] = [cell or None for cell in self.texts(column.name)]
-        return new_frame(columns, "A data frame")
+        try:
+            return new_frame(columns, "A data frame")
+        except MissingExtraError:
+            import polars as pl
+
+            return pl.DataFrame(columns)
 
     def numeric_frame(self) -> Any:
         """Return the columns that are used as numbers, as a data frame of polars."""
@@ -159,6 +162,12 @@ class Reading:
         return coded(self.table.series(name), self.asked.missing_codes)
 
     # --- what is said -------------------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What a model keeps, to read other files in the same way: codes of missing answers, and what is 1 and 0."""
+        codings = [[c.name, *c.coding][:3] for c in self.columns if self.asked.is_coded(c) and c.coding != ("1", "0")]
+        return {"missing_codes": list(self.asked.missing_codes), "empty": self.asked.empty, "codings": codings}
 
     @property
     def doubts(self) -> list[str]:
@@ -196,12 +205,15 @@ class Reading:
         ]
         groups = _grouped([c for c in self.columns if c.name not in chosen])
         unused = [f"not used: {'; '.join(groups)}"] if groups else []
-        missing = [f"{c.n_missing:,} in {c.name!r}" for c in self.columns if c.n_missing and c.name in chosen]
+        missing = [f"{c.n_missing:,} in {c.name!r}" for c in self.columns if c.n_missing and c.name in chosen and not self._absent(c)]
         unused += [f"cells without a value: {_listed(missing, 5)}"] if missing else []
         room = _PRINTED - len(lines) - len(unused)
         if len(doubts) > room:
             doubts = [*doubts[: room - 1], f"note: {len(doubts) - room + 1} more doubts: latentia look {self.source}"]
         return [*lines, *doubts, *unused][:_PRINTED]
+
+    def _absent(self, column: Column) -> bool:
+        return column.role == "binary" and self.asked.empty == "absent"
 
     def rows(self) -> list[list[str]]:
         """Return the table of columns: name, role, why, examples, missing cells, what to look at; doubts first."""

@@ -109,6 +109,10 @@ class Asked:
         Of binary columns the value that is 1.
     id : str or None
         The column that names the rows.
+    two : bool
+        Whether two numbers are read as 0 and 1, as two texts always are.
+    codings : dict from str to tuple of str
+        Of binary columns the values that are 1 and 0, as in the rows that a model has learned from.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -116,6 +120,20 @@ class Asked:
     empty: str = "missing"
     positive: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
+    two: bool = False
+    codings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def is_coded(self, column: Column) -> bool:
+        """Return True if a column is read as 0 and 1."""
+        named = column.name in self.positive or column.name in self.codings
+        return column.role == "binary" and (self.two or named or self.empty == "absent" or is_coded(column))
+
+    def like(self, kept: Mapping[str, Any]) -> Asked:
+        """Return what is asked of rows that are read like those of a model, which keeps this of them."""
+        codings = {name: (*coding,) for name, *coding in kept.get("codings", ())}
+        empty = self.empty if self.empty != "missing" else kept.get("empty", "missing")
+        codes = self.missing_codes or tuple(kept.get("missing_codes", ()))
+        return replace(self, missing_codes=codes, empty=empty, codings=codings)
 
     def check(self, names: Sequence[str], source: object) -> None:
         """Raise for a column that the table does not have, or a role that there is not."""
@@ -204,6 +222,9 @@ def find_column(table: RawTable, name: str, asked: Asked) -> Column:
     import polars as pl
 
     column = coded(table.series(name), asked.missing_codes)
+    if name in asked.codings:
+        coding = asked.codings[name]
+        return Column(name, "binary", f"{coding[0]} is 1 (as in the model)", coding=coding)
     role = "id" if name == asked.id else asked.roles.get(name)
     if column.dtype == pl.Float64:
         found = _of_numbers(name, column, asked, role in ("measurement", "count"))
@@ -331,6 +352,8 @@ def _two_numbers(name: str, column: np.ndarray, asked: Asked) -> Column | None:
         if given is not None or (positive == "1" and negative in ("0", "-1"))
         else f"{positive} was taken as 1, {negative} as 0: --positive {name}={negative}"
     )
+    if not asked.two and given is None and asked.empty == "missing":
+        return Column(name, "binary", f"two numbers, {texts[0]} and {texts[1]}", coding=(positive, negative))
     return Column(name, "binary", f"{positive} is 1, {negative} is 0 ({why})", doubt=doubt, coding=(positive, negative))
 
 

@@ -16,9 +16,9 @@ from ._tables import RawTable
 if TYPE_CHECKING:
     from ._reading import Reading
 
-_FROM = re.compile(r"(source|from|src|node_?1|sender|ego|citing|a|i|u|follower|start|origin)(_?id)?", re.IGNORECASE)
+_FROM = re.compile(r"(source|from|src|node_?1|sender|ego|citing|follower|origin)(_?id)?", re.IGNORECASE)
 _TO = re.compile(
-    r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|b|j|v|followee|end)(_?id)?", re.IGNORECASE
+    r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee)(_?id)?", re.IGNORECASE
 )
 _BASKET = re.compile(r".*(invoice|basket|order|receipt|transaction|trans|session|ticket|cart|bill).*", re.IGNORECASE)
 _ITEM = re.compile(r".*(item|product|article|sku|description|stock|symptom|finding|code).*", re.IGNORECASE)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..exceptions import FileNotice, LatentiaError, warn
-from ..passes.formats import find_encoding, no_encoding, open_text, open_unicode, plain_name, readable
+from ..passes.formats import STANDARD_INPUT, find_encoding, no_encoding, open_text, open_unicode, plain_name, readable
 from ._dialect import SAMPLE, Dialect, find_dialect, rows_of
 from ._excel import is_excel, sheet_rows
 
@@ -116,7 +116,28 @@ def is_json(path: Path) -> bool:
 
 def has_columns(path: Path) -> bool:
     """Return True if the name says that the file is a table with headings: separated values, a workbook, JSON Lines, Parquet."""
+    if path.name == STANDARD_INPUT and path.is_file():
+        return _begins_as_table(path)
     return is_csv(path) or is_excel(path) or is_json(path) or is_parquet(path)
+
+
+def _begins_as_table(path: Path) -> bool:
+    """Return True if a file without a name is Parquet, JSON, or a text whose lines have equally many cells."""
+    with readable(path), open_text(path) as file:
+        start = file.read(SAMPLE)
+    if start.startswith((b"PAR1", b'{"', b"[{")):
+        return True
+    if b"\0" in start or start.startswith((b"%%", b">", b"PK")):
+        return False
+    return is_even(start.decode("utf-8", "replace"), whole=len(start) < SAMPLE)
+
+
+def is_even(sample: str, *, whole: bool) -> bool:
+    """Return True if all lines of a text have equally many cells, and more than one."""
+    dialect = find_dialect(sample, ",", whole=whole)
+    lines = [line for line in sample.splitlines() if line.strip()][dialect.start : _SAMPLED]
+    widths = {line.count(dialect.separator) for line in (lines if whole else lines[:-1]) if '"' not in line}
+    return dialect.separator != " " and len(lines) > 1 and len(widths) == 1 and 0 not in widths
 
 
 def open_table(path: Path, *, encoding: str | None = None, sheet: str | None = None, unique: bool = True) -> RawTable:
@@ -143,11 +164,17 @@ def open_table(path: Path, *, encoding: str | None = None, sheet: str | None = N
         raise no_encoding(path, encoding)
     if is_excel(path):
         return _of_rows(sheet_rows(path, sheet), path, "row", unique)
-    if is_parquet(path):
+    start = _start(path) if path.name == STANDARD_INPUT else b""
+    if is_parquet(path) or start.startswith(b"PAR1"):
         return _of_parquet(path)
-    if is_json(path):
+    if is_json(path) or start.startswith((b'{"', b"[{")):
         return _of_json(path, encoding)
     return _of_text(path, encoding, unique)
+
+
+def _start(path: Path) -> bytes:
+    with readable(path), open_text(path) as file:
+        return file.read(4)
 
 
 def column_names(header: Sequence[str], path: Path | None = None) -> list[str]:

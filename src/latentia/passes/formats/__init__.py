@@ -23,6 +23,7 @@ from ..cache import read_cache, read_header, remove_cache, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
 from ._sizes import free_memory, rows_fit
 from ._text import (
+    STANDARD_INPUT,
     bytes_read,
     chunks,
     find_encoding,
@@ -40,6 +41,7 @@ from ._vocabulary import vocabulary_file
 
 __all__ = [
     "CACHE_SUFFIX",
+    "STANDARD_INPUT",
     "bytes_read",
     "chunks",
     "detect_format",

@@ -55,6 +55,8 @@ _FOREIGN = {
     b"7z\xbc\xaf": "packed by 7-Zip",
     b"(\xb5/\xfd": "packed by zstd",
 }
+STANDARD_INPUT = "standard input"
+"""What the copy of standard input is called, which has no suffix that says what it is."""
 _DESCRIPTOR = re.compile(r"/dev/(stdin|fd/\d+)|/proc/[^/]+/fd/\d+")
 
 
@@ -69,7 +71,7 @@ def reusable(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield source
         return
     with scratch_folder() as folder:
-        copy = folder / source.name
+        copy = folder / (STANDARD_INPUT if os.fspath(path) == "-" else source.name)
         with readable(source), open(copy, "wb") as file:
             _drain(source, file)
         try:

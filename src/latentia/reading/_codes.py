@@ -54,9 +54,11 @@ def _stands_out(code: float, others: np.ndarray, times: int) -> bool:
     gap = abs(code - nearest)
     whole = bool((others[:_SAMPLED] % 1 == 0).all())
     if code < 0 and nearest >= 0:
-        return True
+        return code != -1 or float(others.max()) > 1  # -1, 0 and 1 are a scale
     if abs(code) < 10:
-        return whole and gap > 1 and times >= _LEAST and len(np.unique(others)) <= 9
+        values = np.unique(others)
+        steps = float(np.diff(values).max()) if len(values) > 1 else 0.0
+        return whole and gap > max(1.0, steps) and times >= _LEAST and len(values) <= 9
     if nearest in _CODES and gap <= 2:
         # 98 beside 99 is another code, if that in turn is no neighbour of the rest.
         more = others[others != nearest]

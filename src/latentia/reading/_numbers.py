@@ -221,7 +221,8 @@ def _unclear(forms: _Forms, plain: np.ndarray, separator: str) -> tuple[bool, st
     small = len(plain) > 0 and float(np.abs(plain).max()) < _THOUSAND
     if "money" in forms.signs or (separator in (",", "memory") and (small or not len(plain))):
         whole = cell.replace(",", "")
-        return False, f"commas before three digits were read as grouping thousands: {cell} is {whole}", ""
+        doubt = f"commas before three digits were read as grouping thousands: {cell} is {whole}"
+        return False, "" if "money" in forms.signs else doubt, ""
     return False, "", "Write decimals with a point, and thousands without a comma"
 
 

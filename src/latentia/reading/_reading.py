@@ -265,6 +265,17 @@ def _look(column: Column) -> str:
     return "; ".join(filter(None, [codes, column.doubt]))
 
 
+def _doubts(columns: Sequence[Column]) -> list[str]:
+    """Return a line for each doubt, and one for all columns of few whole numbers."""
+    coded = [c for c in columns if "codes of categories" in c.doubt]
+    lines = [f"note: column {c.name!r} {c.doubt}" for c in columns if len(coded) < 2 or c not in coded]
+    if len(coded) > 1:
+        names = _listed([c.name for c in coded], 6)
+        option = coded[0].doubt.rpartition(", ")[2]
+        lines.append(f"note: a few whole numbers each, used as numbers: {names}. If they are codes of categories, {option} ...")
+    return lines
+
+
 def _listed(names: Sequence[str], most: int = _LISTED) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 

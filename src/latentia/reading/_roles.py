@@ -22,7 +22,7 @@ ROLES = (
 NUMERIC = frozenset({"measurement", "count", "binary"})
 """The roles of columns that are used as numbers."""
 _SAMPLED = 5000  # rows from which roles are told, evenly spaced
-_FEW, _FEW_ROWS = 20, 20  # distinct values that may be codes of categories, and rows for each
+_FEW, _REPEATED = 20, 2  # distinct values that may be codes of categories, and the least rows for each, on average
 _COUNTED = 10  # rows from which a column that counts them is left out
 _WORDS, _LONG = 4, 40  # mean words and characters of texts
 _EXAMPLES = 3
@@ -294,7 +294,7 @@ def _doubt(name: str, values: np.ndarray, whole: bool, distinct: int, gaps: bool
     dated = looks_dated(name, values)
     if dated:
         return f"may be dates, {dated}: {_option(name, 'date')}"
-    if whole and distinct <= min(_FEW, max(len(values) // _FEW_ROWS, 3)):
+    if whole and distinct <= min(_FEW, max(len(values) // _REPEATED, 3)):
         return f"{distinct} whole numbers: if they are codes of categories, {_option(name, 'category')}"
     if whole and distinct == min(len(values), _SAMPLED) and _ID.fullmatch(name):
         return f"may name the rows: {_option(name, 'id')}"

@@ -11,13 +11,20 @@ _SEPARATORS = (";", "|", ",")
 _IN_BRACKETS = re.compile(r"\s*(?:<[^<>]+>\s*)+")
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _BRACKETED = re.compile(r"<([^<>]+)>")
+_NONE = frozenset({"", "nan", "none", "na", "n/a", "null", "<na>"})
+_TAGGED = re.compile(
+    r"(tags?|labels?|keywords?|genres?|categories|topics|hashtags|skills|ingredients|items|symptoms)", re.IGNORECASE
+)
+_HASHTAGS = re.compile(r"#\w[\w-]*(?:[\s,]+#\w[\w-]*)*")
+_FASTTEXT = re.compile(r"(?:__label__\S+\s*)+")
 
 
 def split_tags(cells: Sequence[str]) -> list[list[str]]:
     """Cut the cells of a column into tags, each once and in the order of the cell; an empty cell has none.
 
-    Cells are lists as JSON or Python writes them (``["a", "b"]``), tags in angle brackets (``<a><b>``), or separated by ``;``,
-    ``|`` or ``,``: by the one that most cells have.
+    Cells are lists or sets as JSON or Python writes them (``["a", "b"]``), tags in angle brackets (``<a><b>``), hashtags
+    (``#a #b``), labels of fastText (``__label__a``), or separated by ``;``, ``|`` or ``,``: by the one that most cells have.
+    Cells that say nan, None or NA have no tags.
 
     Parameters
     ----------
@@ -33,14 +40,23 @@ def split_tags(cells: Sequence[str]) -> list[list[str]]:
     >>> readers.split_tags(["art, war", "", "peace"])
     [['art', 'war'], [], ['peace']]
     """
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    if filled and all(cell[0] in "[(" and cell[-1] in ")]" for cell in filled):
-        return [_unique(_listed(cell.strip())) for cell in cells]
+    cells = ["" if cell.strip().lower() in _NONE else cell.strip() for cell in cells]
+    filled = [cell for cell in cells if cell]
+    if 2 * sum(map(_is_list, filled)) > len(filled):
+        return [_unique(_listed(cell) if _is_list(cell) else [cell]) for cell in cells]
     if filled and all(_IN_BRACKETS.fullmatch(cell) for cell in filled):
         return [_unique(_BRACKETED.findall(cell)) for cell in cells]
+    if filled and all(_HASHTAGS.fullmatch(cell) for cell in filled):
+        return [_unique(re.findall(r"#(\w[\w-]*)", cell)) for cell in cells]
+    if filled and all(_FASTTEXT.fullmatch(cell) for cell in filled):
+        return [_unique(re.findall(r"__label__(\S+)", cell)) for cell in cells]
     counts = [sum(separator in cell for cell in filled) for separator in _SEPARATORS]
     separator = _SEPARATORS[counts.index(max(counts))]
     return [_unique(cell.split(separator)) for cell in cells]
+
+
+def _is_list(cell: str) -> bool:
+    return len(cell) > 1 and cell[0] + cell[-1] in ("[]", "()", "{}")
 
 
 def _unique(tags: Sequence[str]) -> list[str]:
@@ -54,25 +70,19 @@ def _listed(cell: str) -> list[str]:
     for read in (json.loads, ast.literal_eval):
         try:
             found = read(cell) if cell else []
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
+        if isinstance(found, set):
+            found = sorted(found, key=str)
         if isinstance(found, (list, tuple)):
             return [str(tag) for tag in found if tag is not None]
     return [tag.strip().strip("'\"") for tag in cell[1:-1].split(",")]
 
 
-_TAGGED = re.compile(
-    r"(tags?|labels?|keywords?|genres?|categories|topics|hashtags|skills|ingredients|items|symptoms)", re.IGNORECASE
-)
-_HASHTAGS = re.compile(r"#\w[\w-]*(?:[\s,]+#\w[\w-]*)*")
-_FASTTEXT = re.compile(r"(?:__label__\S+\s*)+")
-
-
 def holds_tags(name: str, cells: Sequence[str]) -> str:
     """Return why the cells of a column hold several tags each; empty where they do not."""
     filled = [cell.strip() for cell in cells if cell.strip()]
-    listed = sum(cell[0] in "[({" and cell[-1] in ")]}" and len(cell) > 1 for cell in filled)
-    if 2 * listed > len(filled):
+    if 2 * sum(map(_is_list, filled)) > len(filled):
         return "lists in brackets"
     for why, form in (
         ("tags in angle brackets", _IN_BRACKETS),

@@ -59,7 +59,7 @@ def everywhere():
 
 
 def test_every_command_is_walked():
-    assert set(COMMANDS) == {*LEARN, "apply", "update", "merge", "demo"}
+    assert set(COMMANDS) == {*LEARN, "look", "apply", "update", "merge", "demo"}
 
 
 @pytest.mark.parametrize("command", LEARN)

@@ -19,12 +19,14 @@ from ..summaries import Column
 from ._shared import ReadOptions, in_ways, in_words_of_options, say
 
 MISSING = "drop", "mean"
+_LINES = 8  # that say what was read
 
 
 def announce(table: Table) -> Table:
     """Print what was read and what was not, in at most eight lines, doubts first."""
     if table.reading is not None:
-        for line in table.reading.lines(table.columns):
+        named = f"rows are named as in the first column of text: {listed(table.names, 3)}" if table.names else ""
+        for line in filter(None, [*table.reading.lines(table.columns)[: _LINES - bool(named)], named]):
             say(line)
         return table
     n, width = table.values.shape

@@ -322,7 +322,8 @@ def _chosen(reading: Reading, wanted: Wanted, missing: str) -> Table:
     if commas and not fractions:
         _tell_thousands(raw.path, commas)
     texts = {name: _texts(reading, name, allowed) for name in wanted.texts}
-    names = [] if wanted.names is None else [cell.strip() for cell in reading.texts(wanted.names)]
+    named = reading.asked.id or wanted.names
+    names = [] if named is None else [cell.strip() for cell in reading.texts(named)]
     values = np.column_stack(columns) if columns else np.empty((reading.n_rows, 0))
     others = _others(raw.names, wanted)
     return Table(

@@ -169,10 +169,11 @@ def _with_headings(dialect: Dialect, rows: list[list[str]], announced: bool) -> 
     headings, body = rows[start], rows[start + 1 :]
     longer = bool(body) and len(headings) > 0 and all(len(row) == len(headings) + 1 for row in body)
     trailing = longer and all(not row[-1].strip() for row in body)
+    named = longer and len(body) > 1 and len({row[0] for row in body}) == len(body)
     return Dialect(
         dialect.separator, dialect.quote, dialect.escape, start + announced,
         tuple(dialect.separator.join(row).strip(dialect.separator + " ") for row in rows[:start]),
-        longer and not trailing, trailing,
+        named and not trailing, trailing,
     )  # fmt: skip
 
 

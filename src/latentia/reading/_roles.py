@@ -55,6 +55,7 @@ _YES = (
     "si",
     "s\u00ed",
 )
+_TRUTH = {"true": "1", "false": "0"}
 _NO = ("no", "false", "absent", "0", "n", "f", "off", "negative", "neg", "nein", "non")
 
 
@@ -359,6 +360,7 @@ def _two_numbers(name: str, column: np.ndarray, asked: Asked) -> Column | None:
 
 def _given(name: str, given: str, texts: Sequence[str]) -> str:
     """Return the value that the user calls positive, as it is written in the column."""
+    given = _TRUTH.get(given.lower(), given) if "0" in texts and "1" in texts else given
     for text in texts:
         if text.lower() == given.lower() or (
             text.replace(".", "").isdigit() and given.replace(".", "").isdigit() and float(text) == float(given)

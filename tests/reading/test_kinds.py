@@ -34,12 +34,22 @@ def column(tmp_path, name, cells, **options):
 @pytest.mark.parametrize(
     ("values", "code"),
     [
-        ([1, 2, 3, 4, 5], 9), ([1, 2, 3, 4, 5], 99), ([1, 2, 3, 4, 5], -9), ([18, 35, 60, 71], 999), ([18, 35, 60, 71], -99),
-        ([0.5, 1.25, 2.5, 3.75], -99), ([0.5, 1.25, 2.5, 3.75], 99), ([100.5, 180.25], 999), ([20, 41, 64], -1), ([1, 2, 3, 4], 8),
+        ([1, 2, 3, 4, 5], 9),
+        ([1, 2, 3, 4, 5], 99),
+        ([1, 2, 3, 4, 5], -9),
+        ([18, 35, 60, 71], 999),
+        ([18, 35, 60, 71], -99),
+        ([0.5, 1.25, 2.5, 3.75], -99),
+        ([0.5, 1.25, 2.5, 3.75], 99),
+        ([100.5, 180.25], 999),
+        ([20, 41, 64], -1),
+        ([1, 2, 3, 4], 8),
     ],
-)  # fmt: skip
+)
 def test_codes_of_missing_answers_are_named_and_can_be_removed(tmp_path, values, code):
-    cells = [values[i % len(values)] + (0.25 * (i % 3) if isinstance(values[0], float) else 0) for i in range(60)] + [code] * 5
+    cells = [values[i % len(values)] + (0.25 * (i % 3) if isinstance(values[0], float) else 0) for i in range(60)] + [
+        code
+    ] * 5
     reading, found = column(tmp_path, "score", cells)
     assert str(code) in found.suspects
     assert any(f"--missing-codes {code}" in line for line in reading.lines())
@@ -49,7 +59,9 @@ def test_codes_of_missing_answers_are_named_and_can_be_removed(tmp_path, values,
     np.testing.assert_array_equal(np.isnan(without.values(["score"])[:, 0]), np.arange(65) >= 60)
 
 
-@pytest.mark.parametrize("cells", [[18, 25, 99 - 4, 97, 98, 99], [-9, -8, -7, -6, 0, 3], [0.99, 0.5, 0.25, 1.0, 0.75, 0.1]])
+@pytest.mark.parametrize(
+    "cells", [[18, 25, 99 - 4, 97, 98, 99], [-9, -8, -7, -6, 0, 3], [0.99, 0.5, 0.25, 1.0, 0.75, 0.1]]
+)
 def test_neighbours_of_other_values_are_no_codes(tmp_path, cells):
     assert column(tmp_path, "score", cells * 5)[1].suspects == ()
 
@@ -67,11 +79,22 @@ def test_words_for_missing(tmp_path, empty):
 @pytest.mark.parametrize(
     ("first", "second", "positive"),
     [
-        ("1", "0", "1"), ("1", "2", "1"), ("0", "100", "100"), ("yes", "no", "yes"), ("Yes", "No", "Yes"), ("True", "False", "True"),
-        ("present", "absent", "present"), ("m", "f", "f"), ("ill", "well", "well"), ("1.5", "2.5", "2.5"), ("-1", "1", "1"),
-        ("positive", "negative", "positive"), ("t", "f", "t"), ("high", "low", "low"),
+        ("1", "0", "1"),
+        ("1", "2", "1"),
+        ("0", "100", "100"),
+        ("yes", "no", "yes"),
+        ("Yes", "No", "Yes"),
+        ("True", "False", "True"),
+        ("present", "absent", "present"),
+        ("m", "f", "f"),
+        ("ill", "well", "well"),
+        ("1.5", "2.5", "2.5"),
+        ("-1", "1", "1"),
+        ("positive", "negative", "positive"),
+        ("t", "f", "t"),
+        ("high", "low", "low"),
     ],
-)  # fmt: skip
+)
 def test_two_values_are_a_binary_column(tmp_path, first, second, positive):
     cells = [first, second, first, first, second] * 4
     reading, found = column(tmp_path, "b", cells)
@@ -99,12 +122,20 @@ def test_blank_may_mean_absent(tmp_path, mark, blank):
 @pytest.mark.parametrize(
     ("name", "cells", "role"),
     [
-        ("Unnamed: 0", range(30), "id"), ("anything", range(1, 31), "id"), ("patient_id", 1000 + RNG.permutation(30) * 7, "id"),
-        ("time", np.arange(30) * 5, "clock"), ("timestamp", 1_600_000_000 + np.arange(30) * 60, "clock"), ("year", range(1990, 2020), "clock"),
-        ("height", 150 + RNG.permutation(30), "count"), ("time", RNG.permutation(30), "count"), ("x1", RNG.normal(size=30), "measurement"),
-        ("score", range(50, 80), "count"), ("id", [1, 1, 2, 2, 3, 3] * 5, "count"), ("depth", np.arange(30) * 2.5, "measurement"),
+        ("Unnamed: 0", range(30), "id"),
+        ("anything", range(1, 31), "id"),
+        ("patient_id", 1000 + RNG.permutation(30) * 7, "id"),
+        ("time", np.arange(30) * 5, "clock"),
+        ("timestamp", 1_600_000_000 + np.arange(30) * 60, "clock"),
+        ("year", range(1990, 2020), "clock"),
+        ("height", 150 + RNG.permutation(30), "count"),
+        ("time", RNG.permutation(30), "count"),
+        ("x1", RNG.normal(size=30), "measurement"),
+        ("score", range(50, 80), "count"),
+        ("id", [1, 1, 2, 2, 3, 3] * 5, "count"),
+        ("depth", np.arange(30) * 2.5, "measurement"),
     ],
-)  # fmt: skip
+)
 def test_numbers_are_left_out_only_where_names_and_values_say_so(tmp_path, name, cells, role):
     reading, found = column(tmp_path, name, list(cells))
     assert found.role == role
@@ -113,7 +144,9 @@ def test_numbers_are_left_out_only_where_names_and_values_say_so(tmp_path, name,
     assert name in reading.used
 
 
-@pytest.mark.parametrize("cells", [["007", "012", "101"], ["123456789012345678", "123456789012345679", "9"], ["p1", "p2", "p3"]])
+@pytest.mark.parametrize(
+    "cells", [["007", "012", "101"], ["123456789012345678", "123456789012345679", "9"], ["p1", "p2", "p3"]]
+)
 def test_ids_keep_their_digits(tmp_path, cells):
     reading = read(table(tmp_path, ("code", cells), ("x", ["1.5", "2", "2.5"])))
     assert reading.column("code").role in ("id", "category")
@@ -126,12 +159,18 @@ def test_ids_keep_their_digits(tmp_path, cells):
 @pytest.mark.parametrize(
     ("cells", "values", "separator"),
     [
-        (["45%", "7.5%", "100%"], [45, 7.5, 100], ","), (["$1,234", "$99", "$12,345.50"], [1234, 99, 12345.5], ","),
-        (["1 234", "999", "12 345,5"], [1234, 999, 12345.5], ";"), (["1.234,56", "2,5", "12.345.678,9"], [1234.56, 2.5, 12345678.9], ";"),
-        (["\u20ac5", "7 \u20ac", "-\u20ac3"], [5, 7, -3], ";"), (["(5)", "7", "8"], [-5, 7, 8], ","), (["1'234", "5", "6"], [1234, 5, 6], ","),
-        (["1,5", "2", "3,25"], [1.5, 2, 3.25], ","), (["1,234,567", "1", "2"], [1234567, 1, 2], "\t"), (["1e3", "2.5E-1", "3"], [1000, 0.25, 3], ","),
+        (["45%", "7.5%", "100%"], [45, 7.5, 100], ","),
+        (["$1,234", "$99", "$12,345.50"], [1234, 99, 12345.5], ","),
+        (["1 234", "999", "12 345,5"], [1234, 999, 12345.5], ";"),
+        (["1.234,56", "2,5", "12.345.678,9"], [1234.56, 2.5, 12345678.9], ";"),
+        (["\u20ac5", "7 \u20ac", "-\u20ac3"], [5, 7, -3], ";"),
+        (["(5)", "7", "8"], [-5, 7, 8], ","),
+        (["1'234", "5", "6"], [1234, 5, 6], ","),
+        (["1,5", "2", "3,25"], [1.5, 2, 3.25], ","),
+        (["1,234,567", "1", "2"], [1234567, 1, 2], "\t"),
+        (["1e3", "2.5E-1", "3"], [1000, 0.25, 3], ","),
     ],
-)  # fmt: skip
+)
 def test_numbers_as_people_write_them(tmp_path, cells, values, separator):
     path = table(tmp_path, ("w", list("abc")), ("x", cells), separator=separator)
     np.testing.assert_allclose(read(path).values(["x"])[:, 0], values, rtol=1e-15)
@@ -140,10 +179,12 @@ def test_numbers_as_people_write_them(tmp_path, cells, values, separator):
 @pytest.mark.parametrize(
     ("cells", "separator", "why"),
     [
-        (["1,234", "5", "6"], "\t", "'1,234' is not a number"), (["1,5", "2.5", "3"], ";", "with a comma. Write all with the same"),
-        (["45%", "0.5", "7%"], ",", "has no percent sign"), (["1,234,567", "1,5", "3"], ",", "Commas group thousands in some"),
+        (["1,234", "5", "6"], "\t", "'1,234' is not a number"),
+        (["1,5", "2.5", "3"], ";", "with a comma. Write all with the same"),
+        (["45%", "0.5", "7%"], ",", "has no percent sign"),
+        (["1,234,567", "1,5", "3"], ",", "Commas group thousands in some"),
     ],
-)  # fmt: skip
+)
 def test_numbers_that_mean_two_things_are_refused(tmp_path, cells, separator, why):
     path = table(tmp_path, ("w", list("abc")), ("x", cells), separator=separator)
     with pytest.raises(LatentiaError, match=f"line . *, column 'x': .*{why}|line ., column 'x': .*{why}"):
@@ -153,20 +194,27 @@ def test_numbers_that_mean_two_things_are_refused(tmp_path, cells, separator, wh
 @pytest.mark.parametrize(
     ("name", "cells"),
     [
-        ("day", ["24 Dec 2019", "3 Jan 2020", "1 Feb 2020"]), ("day", ["2019-12-24", "2020-01-03", "2020-02-01"]),
-        ("day", ["24.12.2019", "03.01.2020", "01.02.2020"]), ("day", ["12/24/2019", "01/13/2020", "02/01/2020"]),
-        ("day", ["December 24, 2019", "January 3, 2020", "February 1, 2020"]), ("month", ["Dec 2019", "Jan 2020", "Feb 2020"]),
+        ("day", ["24 Dec 2019", "3 Jan 2020", "1 Feb 2020"]),
+        ("day", ["2019-12-24", "2020-01-03", "2020-02-01"]),
+        ("day", ["24.12.2019", "03.01.2020", "01.02.2020"]),
+        ("day", ["12/24/2019", "01/13/2020", "02/01/2020"]),
+        ("day", ["December 24, 2019", "January 3, 2020", "February 1, 2020"]),
+        ("month", ["Dec 2019", "Jan 2020", "Feb 2020"]),
         ("x", ["2019-12-24 10:30", "2020-01-03 00:00", "2020-02-01 23:59"]),
     ],
-)  # fmt: skip
+)
 def test_dates_as_people_write_them(tmp_path, name, cells):
     assert column(tmp_path, name, cells)[1].role == "date"
 
 
 @pytest.mark.parametrize(
     ("name", "cells", "says"),
-    [("date", [20191224, 20200103, 20191101], "20191224"), ("date", [43823, 43800, 43900], "spreadsheet"), ("created_time", [1.6e9, 1.61e9, 1.5e9], "1970")],
-)  # fmt: skip
+    [
+        ("date", [20191224, 20200103, 20191101], "20191224"),
+        ("date", [43823, 43800, 43900], "spreadsheet"),
+        ("created_time", [1.6e9, 1.61e9, 1.5e9], "1970"),
+    ],
+)
 def test_numbers_that_may_be_dates_are_said(tmp_path, name, cells, says):
     assert says in column(tmp_path, name, cells)[1].doubt
 
@@ -177,9 +225,15 @@ def test_numbers_that_may_be_dates_are_said(tmp_path, name, cells, says):
 @pytest.mark.parametrize(
     "text",
     [
-        "Prices of 2020\n{}", "Prices of 2020\n\n{}", "Prices,,\n{}", "# made by us\n{}", "sep=,\n{}", "\n{}", "\ufeff{}",
+        "Prices of 2020\n{}",
+        "Prices of 2020\n\n{}",
+        "Prices,,\n{}",
+        "# made by us\n{}",
+        "sep=,\n{}",
+        "\n{}",
+        "\ufeff{}",
     ],
-)  # fmt: skip
+)
 def test_titles_above_the_headings(tmp_path, text):
     (tmp_path / "x.csv").write_text(text.format("a,b,c\nu,1.5,2\nv,2.5,4\nw,3.5,9\n"))
     reading = read(tmp_path / "x.csv")
@@ -187,7 +241,14 @@ def test_titles_above_the_headings(tmp_path, text):
     assert reading.values(["b"])[:, 0].tolist() == [1.5, 2.5, 3.5]
 
 
-@pytest.mark.parametrize("text", ['"x" "y"\n"1" 2.5 3\n"2" 3.5 4\n"3" 1 2\n', "x,y\np,2.5,3\nq,3.5,4\nr,1,2\n", "x\ty\np\t2.5\t3\nq\t3.5\t4\nr\t1\t2\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"x" "y"\n"1" 2.5 3\n"2" 3.5 4\n"3" 1 2\n',
+        "x,y\np,2.5,3\nq,3.5,4\nr,1,2\n",
+        "x\ty\np\t2.5\t3\nq\t3.5\t4\nr\t1\t2\n",
+    ],
+)
 def test_headings_that_are_one_shorter_name_rows(tmp_path, text):
     (tmp_path / "x.txt").write_text(text)
     from latentia.reading import Asked, open_table, reading_of
@@ -210,7 +271,10 @@ def test_any_heading_can_be_named(tmp_path, name):
 def test_matrices_with_names_are_no_lists_of_edges(tmp_path, corner):
     names = ["ann", "bob", "cid", "dan"]
     A = np.array([[0, 1, 0, 2], [1, 0, 3, 0], [0, 3, 0, 1], [2, 0, 1, 0]])
-    lines = [",".join([corner, *names]), *(",".join([name, *map(str, row)]) for name, row in zip(names, A, strict=True))]
+    lines = [
+        ",".join([corner, *names]),
+        *(",".join([name, *map(str, row)]) for name, row in zip(names, A, strict=True)),
+    ]
     (tmp_path / "a.csv").write_text("\n".join(lines))
     graph = read_graph(tmp_path / "a.csv", directed=None)
     assert graph.names == names
@@ -227,10 +291,18 @@ def test_times_are_no_weights(tmp_path, third):
 
 @pytest.mark.parametrize(
     ("heads", "options"),
-    [(("InvoiceNo", "Description"), {}), (("order_id", "product"), {}), (("who", "what"), {"rows": "long", "columns": ["who", "what"]})],
-)  # fmt: skip
+    [
+        (("InvoiceNo", "Description"), {}),
+        (("order_id", "product"), {}),
+        (("who", "what"), {"rows": "long", "columns": ["who", "what"]}),
+    ],
+)
 def test_receipts_in_long_form(tmp_path, heads, options):
-    path = table(tmp_path, (heads[0], ["1", "1", "2", "2", "2", "3"]), (heads[1], ["milk", "bread", "milk", "milk", "beer", "bread"]))
+    path = table(
+        tmp_path,
+        (heads[0], ["1", "1", "2", "2", "2", "3"]),
+        (heads[1], ["milk", "bread", "milk", "milk", "beer", "bread"]),
+    )
     assert read_baskets(path, **options)[0] == [["milk", "bread"], ["milk", "beer"], ["bread"]]
 
 
@@ -251,8 +323,13 @@ def test_rows_of_several_users_are_put_together(tmp_path, order):
 
 @pytest.mark.parametrize(
     ("text", "steps", "lengths"),
-    [("a,b,a\nb,c\n", "abab" "c", [3, 2]), ("a, b, a\nb, c\n", "ababc", [3, 2]), (">x\nAC\nGT\n>y\nAA\n", "ACGTAA", [4, 2]), ("a b a\nb c\n", "ababc", [3, 2])],
-)  # fmt: skip
+    [
+        ("a,b,a\nb,c\n", "ababc", [3, 2]),
+        ("a, b, a\nb, c\n", "ababc", [3, 2]),
+        (">x\nAC\nGT\n>y\nAA\n", "ACGTAA", [4, 2]),
+        ("a b a\nb c\n", "ababc", [3, 2]),
+    ],
+)
 def test_chains_in_lines(tmp_path, text, steps, lengths):
     (tmp_path / "s.txt").write_text(text)
     data = read_sequences(tmp_path / "s.txt")
@@ -266,11 +343,19 @@ TEXTS = [f"the {word} house stands by a long river in the old town" for word in 
 @pytest.mark.parametrize("form", ["lines", "array", "nested"])
 def test_texts_in_json(tmp_path, form, packed):
     items = [{"id": f"d{i}", "body": text, "year": 2000 + i} for i, text in enumerate(TEXTS)]
-    text = "\n".join(map(json.dumps, items)) if form == "lines" else json.dumps(items if form == "array" else {"rows": items}, indent=form == "nested")
+    text = (
+        "\n".join(map(json.dumps, items))
+        if form == "lines"
+        else json.dumps(items if form == "array" else {"rows": items}, indent=form == "nested")
+    )
     path = tmp_path / ("x.json.gz" if packed else "x.json")
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     found = readers.read_texts(path)
-    assert (found.texts, found.names, found.columns["year"]) == (TEXTS, ["d0", "d1", "d2", "d3"], ["2000", "2001", "2002", "2003"])
+    assert (found.texts, found.names, found.columns["year"]) == (
+        TEXTS,
+        ["d0", "d1", "d2", "d3"],
+        ["2000", "2001", "2002", "2003"],
+    )
 
 
 def test_texts_in_parquet(tmp_path):
@@ -281,7 +366,9 @@ def test_texts_in_parquet(tmp_path):
     assert not readers.holds_counts(tmp_path / "x.parquet")
 
 
-@pytest.mark.parametrize("heads", [("document", "term", "count"), ("doc_id", "word", "n"), ("term", "document", "freq")])
+@pytest.mark.parametrize(
+    "heads", [("document", "term", "count"), ("doc_id", "word", "n"), ("term", "document", "freq")]
+)
 def test_a_row_for_each_document_and_word(tmp_path, heads):
     cells = {"d": ["x", "x", "y", "y"], "w": ["red", "blue", "red", "sky"], "n": ["2", "1", "1", "3"]}
     order = "wdn" if heads[0] == "term" else "dwn"
@@ -293,7 +380,9 @@ def test_a_row_for_each_document_and_word(tmp_path, heads):
 
 def test_a_table_of_counts(tmp_path):
     counts = RNG.poisson(2, size=(20, 12))
-    path = table(tmp_path, ("doc", [f"d{i}" for i in range(20)]), *((f"word{chr(97 + j)}", counts[:, j]) for j in range(12)))
+    path = table(
+        tmp_path, ("doc", [f"d{i}" for i in range(20)]), *((f"word{chr(97 + j)}", counts[:, j]) for j in range(12))
+    )
     corpus = readers.read_corpus(path, min_df=1, max_df=1.0, stop_words=None)
     assert corpus.names == [f"d{i}" for i in range(20)]
     np.testing.assert_array_equal(corpus.counts.toarray(), counts)
@@ -305,18 +394,27 @@ def test_a_table_of_counts(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "tags"),
     [
-        (["['a', 'b']", "nan", "['b']"], [["a", "b"], [], ["b"]]), (['["a","b"]', "", '["c"]'], [["a", "b"], [], ["c"]]),
-        (["#a #b", "#b", "#c"], [["a", "b"], ["b"], ["c"]]), (["__label__a __label__b", "__label__b", ""], [["a", "b"], ["b"], []]),
-        (["{'a', 'b'}", "{'c'}", ""], [["a", "b"], ["c"], []]), (["a; b", "b", "c"], [["a", "b"], ["b"], ["c"]]), (["<a><b>", "<b>", ""], [["a", "b"], ["b"], []]),
+        (["['a', 'b']", "nan", "['b']"], [["a", "b"], [], ["b"]]),
+        (['["a","b"]', "", '["c"]'], [["a", "b"], [], ["c"]]),
+        (["#a #b", "#b", "#c"], [["a", "b"], ["b"], ["c"]]),
+        (["__label__a __label__b", "__label__b", ""], [["a", "b"], ["b"], []]),
+        (["{'a', 'b'}", "{'c'}", ""], [["a", "b"], ["c"], []]),
+        (["a; b", "b", "c"], [["a", "b"], ["b"], ["c"]]),
+        (["<a><b>", "<b>", ""], [["a", "b"], ["b"], []]),
     ],
-)  # fmt: skip
+)
 def test_lists_of_tags_in_cells(cells, tags):
     assert readers.split_tags(cells) == tags
 
 
 def test_frames_are_read_as_files_are(tmp_path):
     pd = pytest.importorskip("pandas")
-    path = table(tmp_path, ("pid", [f"p{i}" for i in range(12)]), ("ill", ["yes", "no", "no"] * 4), ("x", RNG.normal(size=12).round(3)))
+    path = table(
+        tmp_path,
+        ("pid", [f"p{i}" for i in range(12)]),
+        ("ill", ["yes", "no", "no"] * 4),
+        ("x", RNG.normal(size=12).round(3)),
+    )
     frame = pd.read_csv(path)
     found, again = read(path), read(frame)
     assert [(c.name, c.role) for c in found.columns] == [(c.name, c.role) for c in again.columns]

@@ -66,8 +66,8 @@ class Run:
     checkpoint
         Folder for the state of long fits: after a crash the same command goes on from it. Removed in the end.
     role
-        Role of a column, NAME=ROLE: measurement, count, binary, category, text, tags, id, clock, date, group, weight or ignored;
-        may be given again.
+        Role of a column, NAME=ROLE: measurement, count, binary, category, text, tags, id, clock, date, group, weight or
+        ignored; may be given again.
     missing_codes
         Values that stand for missing answers, such as -99,999.
     empty : {missing, absent}

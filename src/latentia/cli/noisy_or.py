@@ -95,7 +95,11 @@ def noisy_or(
         raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
     if rows is not None and not baskets:
         raise LatentiaError("--rows: belongs to --baskets.")
-    data = _read_baskets(source, how, min_df, rows=rows, columns=split_names(columns)) if baskets else _read_findings(source, columns, ignore, how)
+    data = (
+        _read_baskets(source, how, min_df, rows=rows, columns=split_names(columns))
+        if baskets
+        else _read_findings(source, columns, ignore, how)
+    )
     n = data.values.shape[1]
     sizes = sizes.up_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
     places = _places(data, row)

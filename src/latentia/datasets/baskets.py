@@ -121,8 +121,8 @@ def _long_baskets(
     if names is None or len(names) != 2:
         if rows == "long":
             raise LatentiaError(
-                f"{path}: which column says whose an item is, and which holds the item? There are {', '.join(table.names)}; name "
-                "the two with columns=."
+                f"{path}: which column says whose an item is, and which holds the item? There are "
+                f"{', '.join(table.names)}; name the two with columns=."
             )
         return None
     unknown = [name for name in names if name not in table.names]

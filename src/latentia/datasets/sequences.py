@@ -101,8 +101,8 @@ def read_sequences(
     Parameters
     ----------
     path : path
-        A text file with one sequence a line, symbols separated by blanks or commas, empty lines skipped; FASTA; or a table as `read_table` takes
-        it, with a step a row.
+        A text file with one sequence a line, symbols separated by blanks or commas, empty lines skipped; FASTA; or a table as
+        `read_table` takes it, with a step a row.
     column : str, optional
         Column of symbols of a table; by default the only one that is not of numbers.
     columns : sequence of str, optional
@@ -212,7 +212,9 @@ def _sequences_of_lines(lines: list[str]) -> list[tuple[str, list[str]]]:
             elif not line.startswith(";"):
                 found[-1][1].extend(line.strip())
         return [(name, symbols) for name, symbols in found if symbols]
-    comma = next((mark for mark in ",;" if filled and all(mark in line for line in filled if len(line.split()) > 0)), None)
+    comma = next(
+        (mark for mark in ",;" if filled and all(mark in line for line in filled if len(line.split()) > 0)), None
+    )
     whole = comma is not None and sum(len(line.split()) for line in filled) < 2 * len(filled)
     spaced = comma is not None and all(len(line.split(comma)) == len(line.split()) for line in filled)
     cut = (lambda line: [part.strip() for part in line.split(comma) if part.strip()]) if whole or spaced else str.split

@@ -21,8 +21,6 @@ from ..reading import Asked, Reading, has_columns, is_coded, is_table_name, open
 __all__ = ["CellError", "Table", "Wanted", "check_columns", "is_table", "numeric_columns", "read_table"]
 
 _NAMED = 5  # rows that a note names
-LEFT_OUT = "id", "clock", "date", "group", "weight", "ignored"
-"""Roles of columns that are used only where they are named."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,7 @@ def read_table(
     encoding : str, optional
         Of separated values, see `read_texts`.
     asked : latentia.reading.Asked, optional
-        Roles of columns, codes of missing answers and what else `latentia.reading.read` is told.
+        Roles of columns, codes of missing answers and other options of `latentia.reading.read`.
     sheet : str, optional
         Of a workbook, by name or number from 1; by default the first.
 

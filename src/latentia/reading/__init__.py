@@ -12,9 +12,9 @@ from ._tables import RawTable, column_names, has_columns, is_csv, open_table
 from ._tags import split_tags
 
 __all__ = [
+    "ROLES",
     "Asked",
     "Column",
-    "ROLES",
     "RawTable",
     "Reading",
     "column_names",

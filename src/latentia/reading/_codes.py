@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-_CODES = {
-    sign * code for sign in (-1.0, 1.0) for code in (7, 8, 9, 66, 77, 88, 96, 97, 98, 99, 666, 777, 888, 997, 998, 999, 9997, 9998, 9999, 99999, 999999)
-} | {-1.0, -99.9, 99.9, -999.9, 999.9, 99.99, 999.99, -999.25, -9999.0}  # fmt: skip
+_USUAL = (
+    [7, 8, 9, 66, 77, 88, 96, 97, 98, 99, 666, 777, 888, 997, 998, 999, 9997, 9998, 9999, 99_999, 999_999]
+    + [99.9, 999.9, 99.99, 999.99]
+)  # fmt: skip
+_CODES = frozenset({sign * code for sign in (-1.0, 1.0) for code in _USUAL} | {-1.0, -999.25})
 _ROUNDS = 4  # codes of one column at each end
 _LEAST = 2  # cells of a code, or a share of them below
 _GAP = 0.5  # of the spread of the other values, beyond which a number is no neighbour of these

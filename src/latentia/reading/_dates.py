@@ -8,9 +8,12 @@ from datetime import date, datetime, timedelta
 
 import numpy as np
 
-_MONTHS = {name: i % 12 + 1 for i, name in enumerate(
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "januar", "februar", "märz", "april", "mai", "juni", "juli", "august", "september", "oktober", "november", "dezember", "janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre"]
-)}  # fmt: skip
+_NAMES_OF_MONTHS = (
+    "jan feb mar apr may jun jul aug sep oct nov dec",
+    "januar februar m\u00e4rz april mai juni juli august september oktober november dezember",
+    "janvier f\u00e9vrier mars avril mai juin juillet ao\u00fbt septembre octobre novembre d\u00e9cembre",
+)
+_MONTHS = {name: i for names in _NAMES_OF_MONTHS for i, name in enumerate(names.split(), 1)}
 _ISO = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T ].*)?")
 _NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[T ,].*)?")
 _NAMED = re.compile(

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 MISSING = frozenset(
-    {"", "na", "n/a", "n.a.", "#n/a", "#n/a n/a", "#na", "<na>", "nan", "-nan", "null", "#null!", "none", "nil", "?", "-", "--", "---",
-     "\u2013", "\u2014", ".", "..", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "missing", "unknown", "nat", "\\n"}
+    {"", "na", "n/a", "n.a.", "#n/a", "#n/a n/a", "#na", "<na>", "nan", "-nan", "null", "#null!", "none", "nil", "?", "-", "--",
+     "---", "\u2013", "\u2014", ".", "..", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "missing", "unknown", "nat", "\\n"}
 )  # fmt: skip
 """What cells without a value hold, in lower case."""
 EMPTY = MISSING - {"unknown", "missing", "none", "nil", "null"}

@@ -15,7 +15,7 @@ from ._others import is_binary, other_reading, plain_table
 from ._reading import Reading, source_name
 from ._roles import Asked, find_columns
 from ._shapes import commands_for, find_shape
-from ._tables import RawTable, has_columns, open_table
+from ._tables import RawTable, has_columns, open_table, typed_column
 
 _PLAIN = (".txt", ".dat", ".data", ".tab")
 
@@ -100,16 +100,20 @@ def _opened(path: Path, sheet: str | int | None, encoding: str | None) -> RawTab
 def _of_frame(source: Any) -> RawTable:
     import polars as pl
 
-    from ._tables import _typed
-
     frame = frame_of(source)
     if frame is None:
         raise LatentiaError(
-            f"A {type(source).__name__} cannot be read: give a path or a data frame. Estimators take arrays and lists as they are."
+            f"A {type(source).__name__} cannot be read: give a path or a data frame. Estimators take arrays and lists "
+            "as they are."
         )
     columns = [pl.Series(name, frame[name].to_list(), strict=False) for name in frame.columns]
     return RawTable(
-        [_typed(column) for column in columns], list(frame.columns), range(len(frame)), "row", Path("frame"), "memory"
+        [typed_column(column) for column in columns],
+        list(frame.columns),
+        range(len(frame)),
+        "row",
+        Path("frame"),
+        "memory",
     )
 
 

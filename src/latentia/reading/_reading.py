@@ -1,4 +1,4 @@
-"""What was read: a table with a role for every column, or texts, pairs, sequences or baskets; said before anything is fitted."""
+"""What was read: a table with a role for every column, texts, pairs, sequences or baskets; said before anything is fitted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LISTED = 10
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read of a file or frame.
+    r"""What was read of a file or frame.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Reading:
     >>> from latentia.reading import read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "patients.csv"
-    ...     _ = path.write_text("smokes,age,score\\n" + "yes,31,2.5\\nno,54,99\\nno,47,1.5\\nyes,60,99\\n" * 9)
+    ...     _ = path.write_text("smokes,age,score\n" + "yes,31,2.5\nno,54,99\nno,47,1.5\nyes,60,99\n" * 9)
     ...     data = read(path)
     >>> [(column.name, column.role, column.suspects) for column in data.columns]
     [('smokes', 'binary', ()), ('age', 'count', ()), ('score', 'measurement', ('99',))]
@@ -198,14 +198,14 @@ class Reading:
             lines.append(
                 f"note: may be codes of missing answers, and are used as numbers: {where}. --missing-codes {','.join(every)}"
             )
-        doubts = [
-            f"note: column {c.name!r} {c.doubt}"
-            for c in self.columns
-            if c.doubt and (c.name in chosen or c.role in ("id", "clock"))
-        ]
+        doubts = _doubts([c for c in self.columns if c.doubt and (c.name in chosen or c.role in ("id", "clock"))])
         groups = _grouped([c for c in self.columns if c.name not in chosen])
         unused = [f"not used: {'; '.join(groups)}"] if groups else []
-        missing = [f"{c.n_missing:,} in {c.name!r}" for c in self.columns if c.n_missing and c.name in chosen and not self._absent(c)]
+        missing = [
+            f"{c.n_missing:,} in {c.name!r}"
+            for c in self.columns
+            if c.n_missing and c.name in chosen and not self._absent(c)
+        ]
         unused += [f"cells without a value: {_listed(missing, 5)}"] if missing else []
         room = _PRINTED - len(lines) - len(unused)
         if len(doubts) > room:
@@ -272,7 +272,9 @@ def _doubts(columns: Sequence[Column]) -> list[str]:
     if len(coded) > 1:
         names = _listed([c.name for c in coded], 6)
         option = coded[0].doubt.rpartition(", ")[2]
-        lines.append(f"note: a few whole numbers each, used as numbers: {names}. If they are codes of categories, {option} ...")
+        lines.append(
+            f"note: a few whole numbers each, used as numbers: {names}. If they are codes of categories, {option} ..."
+        )
     return lines
 
 

@@ -29,7 +29,8 @@ _EXAMPLES = 3
 _MOST_EXAMPLE = 40
 _ID = re.compile(
     r"(.*[_ .-])?(id|ids|index|idx|key|uuid|guid|rowid|rownames?|row|no|nr|obs|record|sample|case|serial|identifier)\.?"
-    r"|unnamed: ?\d+|x|\.\.1|column 1|.*[a-z]ID|id[_ .-].*|(patient|subject|customer|user|invoice|order)[_ .-]?(no|nr|number|code)?",
+    r"|unnamed: ?\d+|x|\.\.1|column 1|.*[a-z]ID|id[_ .-].*|(patient|subject|customer|user|invoice|order)"
+    r"[_ .-]?(no|nr|number|code)?",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(
@@ -495,9 +496,9 @@ def _of_words(table: RawTable, name: str, present: Any, asked: Asked) -> Column:
     length = float(sample.str.len_chars().mean())
     if distinct == 1:
         return Column(name, "category", f"constant: {cells[0][:_MOST_EXAMPLE]} in all rows")
-    if (words >= _WORDS and length >= _LONG / 2) or length >= 2 * _LONG:
-        if distinct > 0.5 * n or distinct > _FEW:
-            return Column(name, "text", f"texts of {words:.0f} words")
+    long = (words >= _WORDS and length >= _LONG / 2) or length >= 2 * _LONG
+    if long and (distinct > 0.5 * n or distinct > _FEW):
+        return Column(name, "text", f"texts of {words:.0f} words")
     if distinct == n and n > 2 and not (n < _COUNTED and not (name == table.names[0] or _ID.fullmatch(name))):
         return Column(name, "id", "each text stands once")
     if distinct <= max(_FEW, n / 3) or n < _COUNTED:

@@ -1,4 +1,4 @@
-"""What a table as a whole can be: rows of measurements, texts, edges, a matrix with names, receipts, sequences; and commands for it."""
+"""What a table as a whole can be: measurements, texts, edges, a matrix with names, receipts, sequences; commands for it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from ._reading import Reading
 
 _FROM = re.compile(r"(source|from|src|node_?1|sender|ego|citing|follower|origin)(_?id)?", re.IGNORECASE)
-_TO = re.compile(
-    r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee)(_?id)?", re.IGNORECASE
-)
+_TO = re.compile(r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee)(_?id)?", re.IGNORECASE)
 _BASKET = re.compile(r".*(invoice|basket|order|receipt|transaction|trans|session|ticket|cart|bill).*", re.IGNORECASE)
 _ITEM = re.compile(r".*(item|product|article|sku|description|stock|symptom|finding|code).*", re.IGNORECASE)
 _CODE = re.compile(r".*(code|sku|id|no|number)", re.IGNORECASE)
@@ -113,7 +111,8 @@ def _interleaved(table: RawTable, columns: Sequence[Column]) -> str:
         cells = table.texts(column.name)
         changes, distinct = int((cells != cells.shift(1)).sum() or 0) + 1, cells.n_unique()
         if 1 < distinct < len(cells) / 3 and changes > 3 * distinct:
-            return f"rows of {distinct:,} {column.name!r} are mixed: as sequences, --sequence {shlex.quote(column.name)} puts those of each together"
+            option = f"--sequence {shlex.quote(column.name)}"
+            return f"rows of {distinct:,} {column.name!r} are mixed: as sequences, {option} puts those of each together"
     return ""
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exceptions import FileNotice, LatentiaError, warn
+from ..exceptions import LatentiaError
 from ..passes.formats import STANDARD_INPUT, find_encoding, no_encoding, open_text, open_unicode, plain_name, readable
 from ._dialect import SAMPLE, Dialect, find_dialect, rows_of
 from ._excel import is_excel, sheet_rows
@@ -115,7 +115,7 @@ def is_json(path: Path) -> bool:
 
 
 def has_columns(path: Path) -> bool:
-    """Return True if the name says that the file is a table with headings: separated values, a workbook, JSON Lines, Parquet."""
+    """Return True if the name says that the file has headings: separated values, a workbook, JSON Lines, Parquet."""
     if path.name == STANDARD_INPUT and path.is_file():
         return _begins_as_table(path)
     return is_csv(path) or is_excel(path) or is_json(path) or is_parquet(path)
@@ -178,7 +178,7 @@ def _start(path: Path) -> bytes:
 
 
 def column_names(header: Sequence[str], path: Path | None = None) -> list[str]:
-    """Return names of columns, each its own: ``column 3`` for one without a name; without a path ``date (2)`` for a second one."""
+    """Return names of columns, each its own: ``column 3`` without a name; without a path ``date (2)`` for a second one."""
     if len(header) > _MOST_COLUMNS:
         raise LatentiaError(f"{path}: {len(header):,} columns; up to {_MOST_COLUMNS:,} can be read.")
     names: dict[str, int] = {}
@@ -546,10 +546,10 @@ def _of_parquet(path: Path) -> RawTable:
 def _of_frame(frame: Any, path: Path, unit: str = "row", rows: Sequence[int] | None = None) -> RawTable:
     """Make a table of a frame of polars."""
     lines = range(1, len(frame) + 1) if rows is None else rows
-    return RawTable([_typed(column) for column in frame], list(frame.columns), lines, unit, path)
+    return RawTable([typed_column(column) for column in frame], list(frame.columns), lines, unit, path)
 
 
-def _typed(column: Any) -> Any:
+def typed_column(column: Any) -> Any:
     """Return numbers as Float64, lists as JSON, and all else as texts."""
     import polars as pl
 
@@ -656,10 +656,3 @@ def _objects(path: Path, items: Any, lines: Sequence[int], unit: str) -> list[di
                 '{"text": "...", "year": 2020}.'
             )
     return items
-
-
-def tell_notes(table: RawTable) -> RawTable:
-    """Warn of what was skipped or named."""
-    for note in table.notes:
-        warn(FileNotice(f"{table.path}: {note}."))
-    return table

@@ -71,12 +71,12 @@ class _Frequency:
 
 
 class WordVectorizer(CountVectorizer):
-    """Count the words of texts.
+    r"""Count the words of texts.
 
     Words are in lower case and have three letters or more; two in scripts of syllables, such as Hangul. Digits are letters of
-    words that have others ("b2b", "covid-19"), and numbers are no words. Codes with points are one word ("E11.9"), as are phrases
-    joined by underscores ("new_york"). Initials with their stops are one word ("U.S." is
-    "u.s."), as is what an apostrophe joins ("don't", "o'brien"); a possessive 's is dropped. Combining marks belong to words,
+    words that have others ("b2b", "covid-19"), and numbers are no words. Codes with points are one word ("E11.9"), as are
+    phrases joined by underscores ("new_york"). Initials with their stops are one word ("U.S." is "u.s."), as is what an
+    apostrophe joins ("don't", "o'brien"); a possessive 's is dropped. Combining marks belong to words,
     as in Hindi.
 
     It is scikit-learn's `CountVectorizer` with other rules, and takes its place anywhere.

@@ -15,7 +15,7 @@ from ..reading import Reading, look_at
 from ._run import asked_of
 from ._shared import say
 
-_HEADS = "column", "role", "why", "examples", "missing", "look at"
+_HEADS = "column", "role", "why", "examples", "missing"
 _MOST = 60  # columns that are listed
 
 
@@ -56,8 +56,11 @@ def _print(reading: Reading) -> None:
             table.add_column(head, justify="right" if head == "missing" else "left", overflow="fold")
         rows = reading.rows()
         for row in rows[:_MOST]:
-            table.add_row(*map(escape, row))
+            table.add_row(*map(escape, row[: len(_HEADS)]))
         console.print(table)
+        for row in rows[:_MOST]:
+            if row[-1]:
+                say(f"  {row[0]}: {row[-1]}", console)
         if len(rows) > _MOST:
             say(f"{len(rows) - _MOST:,} more columns; all of them: --json", console)
     if reading.commands:

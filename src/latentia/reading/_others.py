@@ -8,13 +8,14 @@ from pathlib import Path
 
 from ..exceptions import LatentiaError
 from ..passes.formats import detect_format, open_lines, open_unicode, plain_name, readable
-from ._dialect import SAMPLE
+from ._dialect import SAMPLE, find_dialect
 from ._reading import Reading
 from ._tables import is_even
 
 _SAMPLED = 200  # lines that are looked at
 _GRAPHS = (".graphml", ".gml", ".gexf", ".net")
 _IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm")
+_EDGE = 3  # cells of a line of edges: two nodes and a weight
 _PROSE = 6  # words of a line, from which lines are texts
 
 
@@ -31,6 +32,13 @@ def plain_table(path: Path) -> bool:
     sample, whole = _sample(path)
     if sample.startswith((">", "%%MatrixMarket")):
         return False
+    dialect = find_dialect(sample, ",", whole=whole)
+    lines = [line for line in sample.splitlines() if line.strip()][dialect.start :]
+    heading = lines[0].split(None if dialect.separator == " " else dialect.separator) if lines else []
+    if len(heading) < 2 or all(re.fullmatch(r"[-+.\deE]+", cell.strip()) for cell in heading):
+        return False
+    if dialect.separator == " ":
+        return dialect.names_rows or len(heading) > _EDGE
     return is_even(sample, whole=whole)
 
 

@@ -132,7 +132,7 @@ def look_at(
         Of the file in commands, where it is another, as that of a pipe.
     """
     shown = name or str(path)
-    if is_table_name(path) or (path.is_file() and not is_binary(path) and plain_table(path)):
+    if has_columns(path) or (path.is_file() and not is_binary(path) and plain_table(path)):
         reading = reading_of(_opened(path, sheet, encoding), replace(asked, two=True))
         return replace(reading, source=source_name(shown)).with_commands(commands_for(reading, shown))
     return other_reading(path, shown, encoding)

@@ -381,7 +381,7 @@ def _of_texts(table: RawTable, name: str, column: Any, asked: Asked, role: str |
     if not len(present):
         return Column(name, "ignored", "no cell has a value", n_missing=n_missing)
     sample = _sampled(present)
-    about = {"examples": _examples(sample.head(50).to_list()), "n_missing": n_missing}
+    about = {"examples": _examples(sample.unique(maintain_order=True).head(50).to_list()), "n_missing": n_missing}
     share, _ = number_share(sample)
     if share >= 0.5 and role not in ("category", "text", "tags", "id", "group"):
         return replace(_formed(table, name, column, asked, share), **about)
@@ -433,13 +433,15 @@ def _formed(table: RawTable, name: str, column: Any, asked: Asked, share: float)
 
 def _two_texts(name: str, cells: Any, asked: Asked) -> Column | None:
     """Return a binary column of two texts, or of one and empty cells; None if there are more."""
-    present = cells.filter(_mask(~missing_cells(cells))).str.to_lowercase()
+    written = cells.filter(_mask(~missing_cells(cells)))
+    present = written.str.to_lowercase()
     counts = present.value_counts()
     values = dict(zip(counts.to_series(0).to_list(), counts.to_series(1).to_list(), strict=True))
+    spelled = {value: written[int((present == value).arg_max())] for value in values} if len(values) <= 2 else {}
     empty = len(cells) - len(present)
     if len(values) == 1 and empty:
-        (value,) = values
-        if value not in _YES and asked.empty != "absent":
+        value = next(iter(spelled.values()))
+        if value.lower() not in _YES and asked.empty != "absent":
             return None
         doubt = "" if asked.empty == "absent" else f"{empty:,} cells are empty: if these mean absent, --empty absent"
         return Column(
@@ -453,7 +455,8 @@ def _two_texts(name: str, cells: Any, asked: Asked) -> Column | None:
         return None
     given = asked.positive.get(name)
     positive, why = (_given(name, given, list(values)), "as asked") if given is not None else _positive(values)
-    negative = next(value for value in values if value != positive)
+    negative = spelled[next(value for value in values if value != positive)]
+    positive = spelled[positive]
     doubt = (
         ""
         if given is not None or why == "its name"

@@ -427,7 +427,7 @@ def test_other_posts_to_test_on(call, rows, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "which column holds the text? There are id, body, tags"),
+        (["--column", "text"], "no column 'text'. There are id, body, tags"),
         (["--column", "body", "--tags", "topics"], "--tags topics: "),
         (
             ["--column", "tags"],

@@ -242,7 +242,13 @@ def apply_hmm(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], ob
             f"{source}: {data.steps.shape[1]} columns of numbers, and the model was fitted on {model.n_features_in_}, of which "
             "it has no names."
         )
+    if data.n_unknown and isinstance(model, TwoStateHMM) and not data.there.all():
+        raise LatentiaError(
+            f"{source}: {data.n_unknown:,} steps have symbols that the model does not have, and a TwoStateHMM takes no missing "
+            f"steps. Exclude such steps, or learn the model with --min-count, which gives it a symbol for rare ones, {RARE}."
+        )
     if data.n_unknown:
-        say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that count as {RARE}.")
+        what = f"count as {RARE}" if RARE in model.symbols_ else "the model does not have: they are taken as not known"
+        say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that {what}.")
     say(_described(data))
     return lambda path: rows_of(model, data.given, data.lengths, data.names, _labels(data)).write(path)

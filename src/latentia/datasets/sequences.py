@@ -38,7 +38,7 @@ class Sequences:
         Names of the features, or of the column of symbols; empty for texts.
     source : str
     n_unknown : int
-        How many steps count as `RARE`, as their symbols are none of those that were asked for with ``symbols=``.
+        How many steps have symbols that are none of those that were asked for with ``symbols=``.
     """
 
     steps: np.ndarray
@@ -116,8 +116,8 @@ def read_sequences(
     lower : bool
         Put symbols into lower case.
     symbols : sequence, optional
-        The symbols of a model, its ``symbols_``, in place of ``min_count``: those that it does not have are its ``<rare>``, if
-        it has that, and ``n_unknown`` says how many steps these are.
+        The symbols of a model, its ``symbols_``, in place of ``min_count``: those that it does not have are its ``<rare>``, or
+        missing steps if it has none, and ``n_unknown`` says how many steps these are.
     of_model : bool
         The columns are those that a model was fitted on: errors say so, and a text, which has no columns, is read as well.
     missing : {"error", "keep"}
@@ -136,8 +136,8 @@ def read_sequences(
     Raises
     ------
     LatentiaError
-        If the file cannot be read so, has no steps, lacks a column or the name of a sequence, or has fewer than two symbols, or
-        one that the model does not have. The message names the file, and the line and the column where there are some.
+        If the file cannot be read so, has no steps, lacks a column or the name of a sequence, or has fewer than two symbols.
+        The message names the file, and the line and the column where there are some.
 
     Examples
     --------
@@ -311,21 +311,14 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
 
 
 def _of_symbols(data: Sequences, symbols: Sequence[Any], lower: bool) -> Sequences:
-    """The steps as symbols of a model; those that it does not have are its rare one, if it has that."""
+    """Return the steps as symbols of a model; those that it does not have are its rare one, or missing if it has none."""
     places = {str(symbol): place for place, symbol in enumerate(symbols)}
     texts, there = [symbol.lower() if lower else symbol for symbol in data.steps], data.there
-    found = np.array([places.get(text, -1) for text in texts])
-    unknown = np.flatnonzero((found < 0) & there)
-    if len(unknown) and RARE not in places:
-        at = int(unknown[0])
-        sequence = int(np.searchsorted(np.cumsum(data.lengths), at, side="right"))
-        where = data.names[sequence] if data.rows is None else f"line {data.rows[at]}"
-        raise LatentiaError(
-            f"{data.source}, {where}: the model does not have the symbol {texts[at]!r}. Exclude such steps, or learn the model "
-            f"with min_count=, which gives it a symbol for rare ones, {RARE}."
-        )
-    if len(unknown):
-        found[unknown] = places[RARE]
-    steps = np.asarray(symbols)[found]
+    known = np.array([places.get(text, places.get(RARE, -1)) for text in texts])
+    unknown = there & np.array([text not in places for text in texts])
+    there = there & (known >= 0)
+    if not there.any():
+        raise LatentiaError(f"{data.source}: the model has none of its symbols, such as {texts[0]!r}.")
+    steps = np.asarray(symbols)[known]
     steps = steps if there.all() else np.where(there, steps.astype(object), "").astype(str)
-    return replace(data, steps=steps, n_unknown=len(unknown))
+    return replace(data, steps=steps, n_unknown=int(unknown.sum()))

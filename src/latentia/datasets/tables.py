@@ -304,7 +304,8 @@ def _chosen(reading: Reading, wanted: Wanted, missing: str) -> Table:
     """Return the columns that are wanted; a cell that cannot be read is an error that says where it stands."""
     allowed, raw = missing != "error", reading.table
     assert raw is not None
-    columns, commas, fractions = [], {}, False
+    columns, fractions = [], False
+    commas: dict[str, str] = {}
     for name in wanted.numbers:
         found = reading.numbers(name)
         lacking = np.flatnonzero(found.missing)

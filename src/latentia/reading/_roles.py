@@ -381,16 +381,16 @@ def _of_texts(table: RawTable, name: str, column: Any, asked: Asked, role: str |
     if not len(present):
         return Column(name, "ignored", "no cell has a value", n_missing=n_missing)
     sample = _sampled(present)
-    about = {"examples": _examples(sample.unique(maintain_order=True).head(50).to_list()), "n_missing": n_missing}
+    examples = _examples(sample.unique(maintain_order=True).head(50).to_list())
     share, _ = number_share(sample)
     if share >= 0.5 and role not in ("category", "text", "tags", "id", "group"):
-        return replace(_formed(table, name, column, asked, share), **about)
+        return replace(_formed(table, name, column, asked, share), examples=examples, n_missing=n_missing)
     two = _two_texts(name, cells, asked) if len(present) > 2 and sample.str.to_lowercase().n_unique() <= 2 else None
     if two is not None and role in (None, "binary"):
-        return replace(two, **about)
+        return replace(two, examples=examples, n_missing=n_missing)
     words_missing = missing_cells(cells, EMPTY)
     found = _of_words(table, name, cells.filter(_mask(~words_missing)), asked)
-    return replace(found, examples=about["examples"], n_missing=int(words_missing.sum()))
+    return replace(found, examples=examples, n_missing=int(words_missing.sum()))
 
 
 def _mask(values: np.ndarray) -> Any:

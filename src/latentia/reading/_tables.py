@@ -228,7 +228,7 @@ class _Text:
         """Find out what a file is; what is not UTF-8 is decoded as `open_unicode` does."""
         with readable(path), open_text(path) as file:
             on_disk = isinstance(file, io.BufferedReader) and encoding is None and path.stat().st_size > SAMPLE
-            if on_disk and not file.peek(4).startswith(_MARKS) and all(_is_plain(piece) for piece in _pieces(file)):
+            if on_disk and not _starts(file, _MARKS) and all(_is_plain(piece) for piece in _pieces(file)):
                 return cls(path)
             file.seek(0)
             find_encoding(path, file, encoding)
@@ -253,6 +253,10 @@ class _Text:
         with readable(self.path), open(self.path, "rb") as file:
             file.seek(start)
             yield from (np.frombuffer(piece, np.uint8) for piece in _pieces(file))
+
+
+def _starts(file: Any, marks: tuple[bytes, ...]) -> bool:
+    return bool(file.peek(4).startswith(marks))
 
 
 def _pieces(file: Any) -> Iterator[bytes]:

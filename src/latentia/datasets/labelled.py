@@ -28,6 +28,7 @@ __all__ = ["Labelled", "read_labelled", "read_rows"]
 
 _TAGS = frozenset(["tag", "tags", "label", "labels", "keywords", "categories", "category"])
 _NAMED = 5  # tags that a warning names
+_YES, _NO = ("1", "yes", "true", "x"), ("0", "no", "false", "")
 
 _Cache = str | os.PathLike[str] | bool | None
 
@@ -327,12 +328,24 @@ def _texts(path: Path, columns: tuple[str | None, str | None], encoding: str | N
     known = [name for name in texts.columns if name.strip().lower() in _TAGS] if columns[1] is None else [columns[1]]
     if not {*known} <= {*texts.columns}:
         raise LatentiaError(f"{path} has no such column. {there}.", parameter="tags", value=columns[1])
+    binary = _binary_tags(texts.columns) if columns[1] is None and not known else None
+    if binary is not None:
+        return texts, binary
     if len(known) != 1:
         raise LatentiaError(f"{path}: which column holds the tags? {there}; name one with tags=.")
     found = split_tags(texts.columns[known[0]])
     if not any(found):
         raise LatentiaError(f"{path}: there are no tags in it.")
     return texts, found
+
+
+def _binary_tags(columns: Mapping[str, list[str]]) -> list[list[str]] | None:
+    """Return the tags of every row where each has a column of 0 and 1, or no and yes; None if fewer than two do."""
+    cells = {name: [cell.strip().lower() for cell in column] for name, column in columns.items()}
+    names = [name for name, column in cells.items() if {*column} <= {*_YES, *_NO} and not {*column}.isdisjoint(_YES)]
+    if len(names) < 2:
+        return None
+    return [[name for name in names if cells[name][i] in _YES] for i in range(len(cells[names[0]]))]
 
 
 def _known(path: Path, tags: Sequence[Sequence[str]], labels: Sequence[str]) -> list[list[str]]:

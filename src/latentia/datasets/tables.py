@@ -321,7 +321,8 @@ def _chosen(reading: Reading, wanted: Wanted, missing: str) -> Table:
     if commas and not fractions:
         _tell_thousands(raw.path, commas)
     texts = {name: _texts(reading, name, allowed) for name in wanted.texts}
-    named = reading.asked.id or wanted.names
+    ids = [column.name for column in reading.columns if column.role == "id" and reading.holds_texts(column.name)]
+    named = reading.asked.id or (ids[0] if ids and wanted.names is not None else None)
     names = [] if named is None else [cell.strip() for cell in reading.texts(named)]
     values = np.column_stack(columns) if columns else np.empty((reading.n_rows, 0))
     others = _others(raw.names, wanted)

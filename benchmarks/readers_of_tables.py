@@ -309,7 +309,7 @@ def main() -> None:
                 rows.append(measured(name, files, Path(folder), numbers))
             except ImportError:
                 print(f"{name} is not installed")
-    report("readers_of_tables", rows, files=len(files), rows=n)
+    report("readers_of_tables", rows, files=len(files), n_rows=n)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,18 @@ import latentia
 SOURCE = Path(latentia.__file__).parent
 FRONT = {"cli", "plots", "report"}
 """The rooms that show what families have learned, and import them."""
-OPTIONAL = ("matplotlib", "jinja2", "polars", "pyarrow", "networkx", "pandas", "dask", "flint", "formulaic", "stopwordsiso")
+OPTIONAL = (
+    "matplotlib",
+    "jinja2",
+    "polars",
+    "pyarrow",
+    "networkx",
+    "pandas",
+    "dask",
+    "flint",
+    "formulaic",
+    "stopwordsiso",
+)
 REQUIRED = (
     "numpy, scipy.sparse, sklearn.base, sklearn.utils.validation, sklearn.feature_extraction.text, numba, typer, rich"
 )
@@ -95,7 +106,7 @@ FLOORS = (
     {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""
-SHARED = {"words", "passes",  "linalg", "tensor", "moments", "simplex", "clusters", "likelihood", "evidence", "effects"}
+SHARED = {"words", "passes", "linalg", "tensor", "moments", "simplex", "clusters", "likelihood", "evidence", "effects"}
 """The rooms of what several families need. `datasets` and `metrics` are for users, each module for itself."""
 FOR_USERS = ("latentia.evidence.bounds", "latentia.passes.plans")
 """Modules of shared rooms that users call, as docs/api.md says."""

@@ -85,7 +85,7 @@ def numbers_of(column: pl.Series, separator: str = ",") -> Numbers:
 
     if column.dtype == pl.Float64:
         values = column.to_numpy() if not column.null_count() else column.fill_null(np.nan).to_numpy()
-        return Numbers(np.array(values), np.isnan(values))
+        return Numbers(values, np.isnan(values))
     cells = column.fill_null("").str.strip_chars()
     missing = missing_cells(cells)
     values, plain = _plain(cells)

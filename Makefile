@@ -6,7 +6,7 @@ JOBS ?= 2
 # Modules are compiled once, and not again in each worker and each command that tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo dist docs test test-quick lint types check clean bench scale fuzz
+.PHONY: demo dist docs test test-quick oldest lint types check clean bench scale fuzz
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
@@ -19,6 +19,17 @@ test: $(VENV)/.installed-dev
 SINCE ?= HEAD
 test-quick: $(VENV)/.installed-dev
 	$(BIN)/python tests/quick.py $(SINCE)
+
+# With exactly the lowest versions that pyproject.toml allows, in an environment of their own.
+OLDEST := .venv-oldest
+oldest: $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest -n $(JOBS) --dist loadgroup
+
+$(OLDEST)/.installed: pyproject.toml tests/oldest.py
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/lowest.txt
+	$(OLDEST)/bin/python -m pip install --quiet --requirement $(OLDEST)/lowest.txt --editable .
+	touch $@
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check src tests benchmarks examples
@@ -89,4 +100,4 @@ $(VENV)/.installed-fuzz: $(VENV)/.installed-dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) dist out docs/_build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) dist out docs/_build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache

@@ -163,9 +163,8 @@ TASKS = (topics, chains, casino, regimes, clusters, causes, communities, atoms, 
 
 def block() -> str:
     """What stands in the README between its marks."""
-    trust, gibbs, real = (facts(name) for name in ("evidence_predicts_error", "topics_against_gibbs", "real_data"))
+    gibbs, real = (facts(name) for name in ("topics_against_gibbs", "real_data"))
     n_sets = len({row["data"] for row in rows("real_data")})
-    within, of = trust["fits_within_1_3"].split(" of ")
     behind = float(gibbs["NPMI gain >= 0: mean"].partition(",")[0])
     lines = ["| task | latentia, with error bars | peer |", "|---|---|---|"]
     lines += [f"| {' | '.join(task())} |" for task in TASKS]
@@ -175,10 +174,6 @@ def block() -> str:
         "and on real text the most probable words of a long Gibbs sampler's topics, though not the words that are shown",
         "of ours, are a little more coherent (words that occur together: their normalised mutual information is higher by",
         f"{number(-behind)} on average).",
-        "",
-        f"**Expected errors hold.** On {of} planted corpora, before any refinement (`refine=0`), they order fits by",
-        f"their true errors with a rank correlation of {number(trust['spearman_across_fits'])}, and lie within a factor",
-        f"of 1.3 of the true error on {within}.",
         "",
         f"**On real data** (`benchmarks/real_data.py`, {n_sets} data sets of all kinds,",
         "rows held out or a known truth) the defaults are ahead of the best peer in"

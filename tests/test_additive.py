@@ -160,6 +160,83 @@ def test_any_order_of_changes_is_one_fit_on_what_is_left(case, data):
 
 
 @each
+@pytest.mark.parametrize("size", [10.0, 1e3, 1e6])
+def test_rows_far_out_leave_no_trace(case, size):
+    """In one column and in all, added to a fit on the other rows."""
+    whole, first = fit(case, *range(PIECES)), case.together(case.pieces())
+    signs = np.array([[1], [-1], [1], [1]])
+    for columns in (slice(0, 1), slice(None)):
+        far = [table.copy() if case.exact else np.array(table[:4]) for table in first]
+        for table, other in zip(far[:2], first, strict=False):
+            if case.exact:  # counts of pairs
+                table[columns, columns] += int(size)
+            elif table.dtype.kind == "i":
+                table[:, columns] += int(size)
+            else:
+                table[:, columns] += size * other.std(axis=0)[columns] * signs
+        model = latentia.merge([whole])
+        model.partial_fit(*far)
+        model.forget(*far)
+        assert_same(case, model, whole)
+
+
+@pytest.mark.parametrize("cls", [SphericalGaussianMixture, TensorICA])
+def test_rows_far_out_of_a_first_fit_leave_no_trace(cls):
+    case = CASES[cls]
+    (X,) = stacked(case.pieces())
+    far = X[:4] + 1e6 * X.std(axis=0)
+    model = case.estimator(n_splits=0).partial_fit(np.concatenate([X, far]))
+    model.forget(far)
+    for one in far + 1e5 * X.std(axis=0):  # and one by one
+        model.partial_fit(one[None])
+        model.forget(one[None])
+    whole = case.estimator(keep_moments=True, n_splits=0).fit(X)
+    np.testing.assert_allclose(
+        model.mean_ if cls is TensorICA else model.means_, whole.mean_ if cls is TensorICA else whole.means_, rtol=1e-9
+    )
+    np.testing.assert_allclose(model.moments_.columns.variance, whole.moments_.columns.variance, rtol=1e-9)
+
+
+def test_rows_that_could_not_be_forgotten_are_refused_and_change_nothing():
+    (X,) = stacked(clouds())
+    model = SphericalGaussianMixture(3, n_splits=1).partial_fit(X)
+    far = X[:2].copy()
+    far[1, 4] = 1e9
+    with pytest.raises(LatentiaError, match="Column 4 has an entry of 1e.09"):
+        model.partial_fit(far)
+    with pytest.raises(LatentiaError, match="Column 4"):
+        SphericalGaussianMixture(3, keep_moments=True).fit(np.concatenate([X, far]))
+    with pytest.raises(LatentiaError, match="Column 3"):  # a batch that is far out as a whole
+        model.partial_fit(X + 1e9)
+    assert model.moments_.n_rows == len(X)
+    constant = np.column_stack([X, np.full(len(X), 5.0)])
+    model = SphericalGaussianMixture(3, n_splits=1).partial_fit(constant)
+    model.partial_fit(constant[:1] * [1] * 6 + [0, 0, 0, 0, 0, 0, 1e12])  # no digit of it can be lost
+
+
+def test_few_rows_and_batches_elsewhere_are_exact():
+    X = np.random.default_rng(5).normal(size=(500, 3))
+    single = SphericalGaussianMixture(2, n_splits=0).partial_fit(X[:2])
+    for row in X[2:100]:
+        single.partial_fit(row[None])
+    moved = single.partial_fit(X[100:] + 1e5)
+    moved.forget(X[100:] + 1e5)
+    kept = FramedSums.of_blocks(Blocks.from_array(X[:100]), 3, deal_by_content(Blocks.from_array(X[:100])))
+    np.testing.assert_allclose(moved.moments_.covariance, kept.covariance, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(moved.moments_.about(kept.center, kept.scale).sums, kept.sums, atol=1e-7)
+
+
+@each
+def test_a_row_is_added_and_forgotten(case):
+    first, last = case.together(case.pieces()[:-1]), case.pieces()[-1]
+    one = last if case.exact else tuple(table[:1] for table in last)
+    model = case.estimator(keep_moments=True).fit(*first)
+    assert model.partial_fit(*one).moments_.n_rows > fit(case, *range(PIECES - 1)).moments_.n_rows
+    model.forget(*one)
+    assert_same(case, model, fit(case, *range(PIECES - 1)))
+
+
+@each
 def test_merged_saved_and_forgotten(case, tmp_path):
     pieces = case.pieces()
     one = case.estimator().partial_fit(*case.together(pieces[:2]))
@@ -290,8 +367,8 @@ def test_sums_are_those_of_rows_whatever_the_frame():
         total = parts[1].plus(parts[0])
         np.testing.assert_allclose(total.columns.mean, X.mean(axis=0), rtol=1e-12)
         np.testing.assert_allclose(total.covariance, np.cov(X.T, bias=True), rtol=1e-9)
-        np.testing.assert_allclose(total._about(whole.center, whole.scale).sums, whole.sums, rtol=1e-9, atol=1e-6)
-        np.testing.assert_allclose(total.plus(parts[0], -1)._about(*_frame_of(parts[1])).sums, parts[1].sums, atol=1e-6)
+        np.testing.assert_allclose(total.about(whole.center, whole.scale).sums, whole.sums, rtol=1e-9, atol=1e-6)
+        np.testing.assert_allclose(total.plus(parts[0], -1).about(*_frame_of(parts[1])).sums, parts[1].sums, atol=1e-6)
 
 
 def _frame_of(sums: FramedSums) -> tuple[np.ndarray, np.ndarray]:

@@ -128,11 +128,11 @@ COMMON = [
     SingleTopicModel(1, n_splits=1),
     SpectralLDA(1, n_splits=1),
     *(
-        case.new(n_components=2, n_splits=1)
+        case.new(n_components=2, n_splits=1, **({"n_init": 1} if "n_init" in case.estimator.get_params() else {}))
         for case in CASES
         if case.common_checks and "topics" not in type(case.estimator).__module__
     ),
-    TensorICA(),
+    TensorICA(n_splits=1),
 ]
 SPARSE = "on sparse data the check takes any predict_proba for that of a classifier"
 CLUSTERS = {"check_estimator_sparse_array": SPARSE, "check_estimator_sparse_matrix": SPARSE}
@@ -351,6 +351,19 @@ def test_a_score_is_a_finite_number_on_new_rows(case):
     assert np.isfinite(score)
 
 
+@pytest.mark.parametrize("use", ["transform", "predict"])
+@every
+def test_to_fit_and_use_is_to_use_after_a_fit(case, use):
+    """With all tables of the fit that the use knows, by position and by name."""
+    both, data = f"fit_{use}", case.data()
+    if not hasattr(type(case.estimator), both):
+        pytest.skip("there is no such method")
+    known = inspect.signature(getattr(type(case.estimator), use)).parameters
+    expected = getattr(case.shared(), use)(**{name: table for name, table in data.items() if name in known})
+    for found in (getattr(case.new(), both)(*data.values()), getattr(case.new(), both)(**data)):
+        np.testing.assert_array_equal(found, expected)
+
+
 @every
 def test_columns_have_names_wherever_rows_are_transformed(case):
     pandas = pytest.importorskip("pandas")
@@ -541,16 +554,6 @@ def test_blocks_with_nan_are_refused_at_prediction(case):
     for use in case.uses:
         with pytest.raises(LatentiaError, match=r"(?i)inf" if case.missing else r"(?i)nan"):
             getattr(model, use)(good.map(spoil, good.shapes))
-
-
-@every
-def test_sizes_of_samples(case):
-    if not hasattr(case.estimator, "sample"):
-        pytest.skip("nothing is drawn from this model")
-    model = case.shared(n_splits=0)
-    for size in (0, -1, 2.5, "3", True, None):
-        with pytest.raises(LatentiaError, match="whole number of at least 1"):
-            model.sample(size)
 
 
 # --- saving ---------------------------------------------------------------------------------------------------------

@@ -1,17 +1,14 @@
 """What importing costs, and who may import whom."""
 
-import ast
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-import latentia
+from modules import MODULES, SOURCE, imports, room_of
 
-SOURCE = Path(latentia.__file__).parent
 FRONT = {"cli", "plots", "report"}
 """The rooms that show what families have learned, and import them."""
 OPTIONAL = (
@@ -31,42 +28,6 @@ REQUIRED = (
 )
 
 
-def module_name(path: Path) -> str:
-    *folders, last = ("latentia", *path.relative_to(SOURCE).with_suffix("").parts)
-    return ".".join(folders if last == "__init__" else [*folders, last])
-
-
-MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
-
-
-@cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(parsed(path)))
-
-
-@cache
-def imports(name: str) -> tuple[tuple[str, str], ...]:
-    """What a module imports, also within functions: from which module, and the name, or "" for the module itself."""
-    return tuple(_imports(name))
-
-
-def _imports(name: str) -> Iterator[tuple[str, str]]:
-    path = MODULES[name]
-    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in nodes(path):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            source = ".".join(base + ([node.module] if node.module else []))
-            yield from ((source, alias.name) for alias in node.names)
-
-
 @cache
 def imported(name: str) -> frozenset[str]:
     """The modules of the package that one of them imports, and the packages that are imported with them."""
@@ -83,22 +44,14 @@ def _imported(name: str) -> Iterator[str]:
                 yield whole
 
 
-def room_of(name: str) -> str:
-    """The folder of a module, or its name if it lies in none."""
-    return name.split(".")[1]
-
-
 ROOMS = {room_of(name) for name, path in MODULES.items() if path.parent != SOURCE}
-_ESTIMATORS = {
-    name for name, path in MODULES.items() if "_base import" in path.read_text("utf-8")
-}  # parsing takes seconds
-FAMILIES = {room_of(name) for name in _ESTIMATORS if "latentia._base" in imported(name)} & ROOMS - FRONT
+FAMILIES = {room_of(name) for name in MODULES if "latentia._base" in imported(name)} & ROOMS - FRONT
 
 
 # --- who imports whom -----------------------------------------------------------------------------------------------
 
 FLOORS = (
-    {"exceptions", "_presentation", "families"},
+    {"_control_characters"}, {"exceptions", "_presentation", "families"}, {"_compressed"}, {"_terminal"},
     {"_archive", "_compiled", "_entries", "_fields", "_frames", "_parameters", "_progress", "_scratch", "_threads"},
     {"words"}, {"passes"}, {"reading"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},
@@ -106,10 +59,6 @@ FLOORS = (
     {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""
-SHARED = {"words", "passes", "linalg", "tensor", "moments", "simplex", "clusters", "likelihood", "evidence", "effects"}
-"""The rooms of what several families need. `datasets` and `metrics` are for users, each module for itself."""
-FOR_USERS = ("latentia.evidence.bounds", "latentia.passes.plans")
-"""Modules of shared rooms that users call, as docs/api.md says."""
 
 
 def test_every_room_is_known():
@@ -140,48 +89,6 @@ def may_take(name: str, one: str) -> bool:
         return False
     hidden = next((i for i, part in enumerate([*folders, last]) if re.match("_[^_]", part)), 1)
     return f"{name}.".startswith(".".join([*folders, last][:hidden]) + ".")
-
-
-def test_modules_of_shared_rooms_serve_two_families():
-    users: dict[str, set[str]] = {}
-    for name, path in MODULES.items():
-        used = words_of(path) if path.name == "__init__.py" else None
-        for source, one in imports(name):
-            if used is None or one in used:  # and not only handed on
-                users.setdefault(definer(source, one), set()).add(name)
-    own = [name for name in MODULES if "." in name and room_of(name) in SHARED and not name.startswith(FOR_USERS)]
-    own = [name for name in own if MODULES[name].name != "__init__.py"]
-    assert len(own) > 80
-    assert not {name: served for name in own if len(served := served_by(name, users)) < 2}
-    lines = {name: MODULES[name].read_text("utf-8").count("\n") for name in MODULES if "." in name}
-    assert lines["latentia.passes.plans"] < 0.05 * sum(lines[name] for name in own)
-
-
-def served_by(name: str, users: dict[str, set[str]]) -> set[str]:
-    """The families that need a module, directly or through others; readers and generators of data count as one."""
-    found, seen, left = set(), {name}, {name}
-    while left:
-        for user in users.get(left.pop(), set()) - seen:
-            seen.add(user)
-            if "." in user and room_of(user) in FAMILIES | {"datasets"}:
-                found.add(room_of(user))
-            else:
-                left.add(user)
-    return found
-
-
-@cache
-def definer(source: str, name: str) -> str:
-    """The module that a name comes from, however many packages hand it on."""
-    given = [one for one in imports(source) if one[1] == name] if source in MODULES else []
-    if given and name and given[0][0] != source and given[0][0].startswith("latentia"):
-        return definer(*given[0])
-    return f"{source}.{name}" if f"{source}.{name}" in MODULES else source
-
-
-def words_of(path: Path) -> set[str]:
-    """The names that a module uses."""
-    return {node.id for node in nodes(path) if isinstance(node, ast.Name)}
 
 
 def test_no_module_imports_itself_through_others():
@@ -216,33 +123,6 @@ def test_every_public_module_can_be_imported_first():
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == chosen
-
-
-def test_no_name_is_left_over():
-    """What a module defines is used by the package, or tested."""
-    tested = {
-        word for path in Path(__file__).parent.rglob("*.py") for word in re.findall(r"\w+", path.read_text("utf-8"))
-    }
-    looked_up = ("apply", "added", "units")  # by `latentia apply` and `latentia update`
-    used = tested | {f"{what}_{path.stem}" for path in (SOURCE / "cli").glob("*.py") for what in looked_up}
-    for path in MODULES.values():
-        for node in nodes(path):
-            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-                used.add(node.id if isinstance(node, ast.Name) else node.attr)
-    defined = {name: set(names_of(parsed(path))) for name, path in MODULES.items()}
-    assert sum(len(names) for names in defined.values()) > 1000
-    assert not {f"{module}.{name}" for module, names in defined.items() for name in names - used}
-
-
-def names_of(module: ast.Module) -> Iterator[str]:
-    """The functions, classes and values that a module defines, but for what Python looks for."""
-    for node in module.body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("__"):
-            yield node.name
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
-            yield from (name for name in found if not name.startswith("__"))
 
 
 # --- what importing costs -------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How long things may be: stages of a fit, functions, classes. What is longer hides what a reader looks for."""
+"""How long stages of a fit and functions may be. What is longer hides what a reader looks for."""
 
 import ast
 from functools import cache
@@ -12,6 +12,14 @@ STAGES = {"fit", "_moments", "_recover", "_refine", "_checks"}
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+def statements(node):
+    """All statements within a node; expressions hold none."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.stmt | ast.excepthandler | ast.match_case):
+            yield inner
+            yield from statements(inner)
+
+
 @cache
 def definitions():
     """Functions and classes of all modules, with where they are and the lines of it."""
@@ -19,7 +27,7 @@ def definitions():
     for name, path in MODULES.items():
         text = path.read_text("utf-8")
         lines = text.splitlines()
-        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, FUNCTIONS | ast.ClassDef)]
+        nodes = [node for node in statements(ast.parse(text)) if isinstance(node, FUNCTIONS | ast.ClassDef)]
         found += [(f"{name}:{node.name}", node, lines) for node in nodes]
     return found
 
@@ -57,11 +65,6 @@ def test_functions_have_sixty_lines():
     assert len(found(FUNCTIONS)) > 4000
     long_ones = [one for one in found(FUNCTIONS) if one[1].end_lineno - one[1].lineno > 60 and not is_compiled(one[1])]
     assert [name for name, node, lines in long_ones if code(node, lines) > 60] == []
-
-
-def test_classes_have_twenty_five_methods():
-    methods = [(name, sum(isinstance(one, FUNCTIONS) for one in node.body)) for name, node, _ in found(ast.ClassDef)]
-    assert [one for one in methods if one[1] > 25] == []
 
 
 @pytest.mark.parametrize("stage", ["_recover", "_keep", "_checks"])

@@ -8,11 +8,15 @@ from contract import CASES
 from scipy import sparse
 
 import latentia
+from latentia._manifest import _described, _plain
+from latentia.communities import MixedMembershipBlockModel
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.mixtures import SphericalGaussianMixture
+from latentia.moments.graphs import as_graph
 from latentia.passes import Blocks
 from latentia.topics import AnchorTopics
+from latentia.words import WordVectorizer
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 
@@ -73,3 +77,65 @@ def test_a_model_that_was_added_to_is_learned_for_its_manifest_and_its_figures()
     added, fitted = SphericalGaussianMixture(2).partial_fit(X), SphericalGaussianMixture(2, keep_moments=True).fit(X)
     assert latentia.manifest(added, X)["data"] == latentia.manifest(fitted, X)["data"]
     assert SphericalGaussianMixture(2).partial_fit(X).tables.keys() == fitted.tables.keys()
+
+
+def changed_forms():
+    """Pairs of arguments that differ in one number, in every form in which ``fit`` reads them."""
+    networkx = pytest.importorskip("networkx")
+    pd = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).poisson(3, (30, 4)) + 1.0
+
+    class Annotated:
+        def __init__(self, X):
+            self.X, self.shape = X, X.shape
+            self.obs_names, self.var_names = pd.RangeIndex(X.shape[0]), pd.Index(list("abcd"))
+
+    def frame(X):
+        return pd.DataFrame({"a": X[:, 0], "b": [f"{x:g}" for x in X[:, 1]], "c": pd.Categorical(X[:, 2].astype(str))})
+
+    def graph(X):
+        return networkx.Graph([(0, 1, {"weight": X[0, 0]}), (1, 2), (2, 3)])
+
+    makers = {
+        "AnnData": Annotated, "AnnData of sparse": lambda X: Annotated(sparse.csr_matrix(X)), "frame": frame, "networkx": graph,
+        "our graph": lambda X: as_graph(graph(X)), "views": lambda X: [X, X[:, :2]],
+        "views of frames": lambda X: [frame(X), frame(X)],
+        "lists": lambda X: [[str(x)] * int(1 + x) for x in X[:, 0]], "dictionary": lambda X: {"a": X[:, 0].tolist()},
+        "sets": lambda X: [{f"{x}"} for x in X[:, 0]],
+    }  # fmt: skip
+    other = X.copy()
+    other[0, :3] += 7
+    return {name: (make(X), make(X.copy()), make(other)) for name, make in makers.items()}
+
+
+def test_arguments_that_differ_in_a_number_have_other_records():
+    for name, (one, same, other) in changed_forms().items():
+        first, again, changed = (json.dumps(_described(value, "X")) for value in (one, same, other))
+        assert first == again, name
+        assert first != changed, name
+
+
+@pytest.mark.parametrize(
+    "value", [object(), [object()], np.array([object()]), {"a": object()}, (x for x in "ab"), print]
+)
+def test_what_cannot_be_described_is_refused(value):
+    with pytest.raises(LatentiaError, match="holds what no manifest describes"):
+        _described(value, "X")
+
+
+def test_settings_are_described_by_what_they_are():
+    model = SphericalGaussianMixture(1, n_splits=0).fit(np.random.default_rng(0).normal(size=(20, 2)))
+    assert _plain(WordVectorizer(min_df=3)) != _plain(WordVectorizer(min_df=4))
+    assert _plain(np.mean) != _plain(np.std)
+    assert _plain(range(2, 4)) == [2, 3]
+    assert latentia.verify(latentia.manifest(model), model) == []
+
+
+def test_a_manifest_tells_graphs_apart():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.planted_partition_graph(2, 40, 0.4, 0.05, seed=0)
+    other = networkx.planted_partition_graph(2, 40, 0.4, 0.05, seed=1)
+    model = MixedMembershipBlockModel(2, n_splits=0).fit(graph)
+    record = latentia.manifest(model, graph)
+    assert latentia.verify(record, model, graph) == []
+    assert any(line.startswith("data A sha256") for line in latentia.verify(record, model, other))

@@ -505,3 +505,11 @@ def test_what_is_no_estimator_cannot_be_saved(tmp_path):
 def test_a_folder_that_cannot_be_written(model, tmp_path):
     with pytest.raises(LatentiaError, match="cannot be written"):
         latentia.save(model, tmp_path / "absent" / "model")
+
+
+def test_names_that_end_with_a_nul_come_back(tmp_path):
+    pd = pytest.importorskip("pandas")
+    names = ["a\0", "b", "\0", "c\0\0"]
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    model = SphericalGaussianMixture(1, n_splits=0).fit(pd.DataFrame(X, columns=pd.Index(names, dtype=object)))
+    assert list(latentia.load(latentia.save(model, tmp_path / "x")).feature_names_in_) == names

@@ -4,8 +4,8 @@ A fit keeps its sums in ``moments_``. Those of other rows are added to them, or 
 there: the one of a single fit on these rows, whatever the order. It is learned when the first of its attributes is asked for,
 so that many small batches cost what their sums do. Rows are dealt into groups by their content, so that this
 holds for the evidence as well. Nothing of the rows themselves is kept, so that what is said of a model is what its sums say;
-rows that are given beside (``refine_on``) refine it. Of wide tables the directions in which sums are kept are those of the
-first rows, and stay: see `latentia.moments.wide`.
+rows that are given beside (``refine_on``) refine it. The frame in which sums are kept is that of the first rows, and stays: see
+`latentia.moments.framed` and `latentia.moments.wide`.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ class Additive(Staged):
     def forget(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Receipt:
         """Take rows away again: the model is that of the remaining rows, and nothing in it depends on the removed ones.
 
-        Only the directions in which moments of more than 64 columns are kept, which the first rows chose, stay as they are.
+        Only the frame in which numbers are summed, which the first rows chose, stays as it is: a center and a scale of each
+        column, or directions of more than 64 columns. The model hangs on it in wide tables alone.
 
         Parameters
         ----------

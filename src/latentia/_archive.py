@@ -23,14 +23,13 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
+from ._compressed import open_archive, read_member
 from .exceptions import LatentiaError
 
 _MOST_COMPRESSED = (
     1 << 28
 )  # bytes of all arrays together: compression takes minutes for more, and noise does not shrink
-_RATIO = 1032  # the most that deflate makes of a byte
 _SLACK = 1 << 20  # bytes of the heads of small arrays
-_ENCRYPTED = 1
 _MODULE = re.compile(r"latentia(\.[a-z_][a-z0-9_]*)+")
 _KINDS = "biufUS"
 _MOST_DIMENSIONS = 8
@@ -55,9 +54,13 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             raise LatentiaError("it is no regular file")
         if file.read(2) != b"PK":
             raise LatentiaError("it is no .npz file")
-        with zipfile.ZipFile(file) as archive:
-            members = _checked_members(archive, status.st_size)
-            return {name: _array(archive, member) for name, member in members.items()}
+        with open_archive(path, file) as archive:
+            compressed = sum(
+                member.file_size for member in archive.infolist() if member.compress_type != zipfile.ZIP_STORED
+            )
+            if compressed > _MOST_COMPRESSED + _SLACK:
+                raise LatentiaError(f"its {status.st_size} bytes declare {compressed} bytes of compressed arrays")
+            return {name: read_member_array(archive, member) for name, member in array_members(archive).items()}
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -65,36 +68,18 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _checked_members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """Members by the names of their arrays, if a file of ``size`` bytes can hold what they declare."""
-    found: dict[str, zipfile.ZipInfo] = {}
-    stored = compressed = taken = 0
-    for member in archive.infolist():
-        name = member.filename.removesuffix(".npy")
-        if name in found or not member.filename.endswith(".npy"):
+def array_members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the members of an archive by the names of their arrays."""
+    members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+    for member in members.values():
+        if not member.filename.endswith(".npy"):
             raise LatentiaError(f"its member {member.filename!r} is not one array of that name")
-        if member.flag_bits & _ENCRYPTED or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise LatentiaError(
-                f"its member {member.filename!r} is encrypted, or packed in a way that is not used here"
-            )
-        whole = member.compress_type == zipfile.ZIP_STORED
-        most = member.compress_size if whole else _RATIO * member.compress_size
-        if member.file_size > most:
-            raise LatentiaError(
-                f"its member {member.filename!r} declares {member.file_size} bytes, and can hold {most}"
-            )
-        taken += member.compress_size
-        stored, compressed = stored + whole * member.file_size, compressed + (not whole) * member.file_size
-        found[name] = member
-    if taken > size or compressed > _MOST_COMPRESSED + _SLACK:
-        raise LatentiaError(f"its {size} bytes declare {stored} bytes of arrays, and {compressed} of compressed ones")
-    return found
+    return members
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    """The array of a member, whose head must declare just the bytes that follow it."""
-    with archive.open(member) as packed:
-        content = packed.read(member.file_size + 1)
+def read_member_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    """Return the array of a member, whose head must declare just the bytes that follow it."""
+    content = read_member(archive, member)
     body = io.BytesIO(content)
     version = np.lib.format.read_magic(body)
     read: Any = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn import get_config
 
-from .exceptions import MissingExtraError
+from .exceptions import LatentiaError, MissingExtraError
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -32,6 +32,11 @@ def column_names_of(X: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def has_frame_names(X: Any) -> bool:
+    """Return True for a frame of a library whose names of columns scikit-learn reads in some of its versions only."""
+    return not hasattr(X, "iloc") and frame_of(X) is not None
+
+
 def row_names_of(X: Any) -> Any:
     """The index of a frame or series of pandas, or the names of the observations of AnnData; None where there are none."""
     names = X.obs_names if is_annotated(X) else getattr(X, "index", None)
@@ -43,7 +48,13 @@ def table_of(X: Any) -> Any:
     if is_annotated(X) or is_reading(X):
         return X.values() if is_reading(X) else X.X
     frame = None if hasattr(X, "iloc") else frame_of(X)
-    return X if frame is None else frame.to_numpy()
+    if frame is None:
+        return X
+    for name, dtype in frame.schema.items():
+        if dtype.is_temporal() or dtype.is_nested():
+            kind = "dates or spans of time" if dtype.is_temporal() else "several values in a cell"
+            raise LatentiaError(f"Column {name!r} has type {dtype}, {kind}. Drop it, or make numbers of it.")
+    return frame.to_numpy()
 
 
 def is_annotated(X: Any) -> bool:

@@ -7,14 +7,19 @@ import inspect
 import json
 import platform
 from collections.abc import Iterable, Mapping
+from datetime import date, time, timedelta
 from importlib.metadata import version
+from numbers import Number
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ._base import Estimator
+from ._entries import is_missing
+from ._frames import table_of
 from .exceptions import LatentiaError
+from .moments.graphs import as_graph, is_graph
 from .passes import Blocks
 from .passes.dask import in_blocks
 from .persistence import contents
@@ -44,7 +49,7 @@ def manifest(model: Any, *data: Any, **named: Any) -> dict[str, Any]:
     Raises
     ------
     LatentiaError
-        If the model is not fitted, or if an argument holds neither numbers nor texts.
+        If the model is not fitted, or if an argument holds neither numbers nor texts, in tables, lists or graphs.
     """
     if not isinstance(model, Estimator) or not hasattr(model, "evidence_"):
         raise LatentiaError(f"A fitted estimator of latentia is needed, not a {type(model).__name__}.")
@@ -60,7 +65,7 @@ def manifest(model: Any, *data: Any, **named: Any) -> dict[str, Any]:
         "latentia": header["version"],
         "libraries": {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES},
         "fit": {"n_components": _plain(model.n_found), "sha256": _of_answer(header["attributes"], arrays)},
-        "data": {name: _described(value) for name, value in arguments.items() if value is not None},
+        "data": {name: _described(value, name) for name, value in arguments.items() if value is not None},
     }
 
 
@@ -102,16 +107,21 @@ def _differences(kept: Any, now: Any, place: str) -> Iterable[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A setting for JSON: an array by its digest, and what is no value by its name."""
+    """A setting for JSON: an array by its digest, an estimator by its settings, and a function by its name."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         return [_plain(one) for one in value]
     if isinstance(value, np.ndarray) or sparse.issparse(value):
-        return _described(value)
-    return value if value is None or isinstance(value, (bool, int, float, str)) else type(value).__name__
+        return _described(value, "A parameter")
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return {type(value).__name__: _plain(value.get_params(deep=False))}
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def _of_answer(attributes: Any, arrays: Mapping[str, np.ndarray]) -> str:
@@ -124,24 +134,62 @@ def _of_answer(attributes: Any, arrays: Mapping[str, np.ndarray]) -> str:
     return found.hexdigest()
 
 
-def _described(value: Any) -> Any:
-    """The shape and the SHA-256 of an argument of ``fit``, or a list of these where it has several parts."""
+def _described(value: Any, name: str) -> Any:
+    """Return the shape and the SHA-256 of an argument of ``fit``, or a list of these where it has several parts.
+
+    It is read as ``fit`` reads it; what cannot be read is an error, as two of its kind could not be told apart.
+    """
     if isinstance(value, Blocks):
         return [
             _of_tables([n, *_width(shape)], (block[i] for block in value)) for i, (n, *shape) in enumerate(value.shapes)
         ]
-    if isinstance(value, (list, tuple)) and any(getattr(one, "ndim", 1) == 2 for one in value):
-        return [_described(one) for one in value]
+    if isinstance(value, (list, tuple)) and any(len(getattr(one, "shape", ())) == 2 for one in value):
+        return [_described(one, name) for one in value]
+    if is_graph(value):
+        graph = as_graph(value)
+        table = _of_tables(list(graph.adjacency.shape), [graph.adjacency])
+        return table | {
+            "directed": graph.directed,
+            "names": None if graph.names is None else _of_texts(map(str, graph.names)),
+        }
+    if isinstance(value, Mapping) or not (np.isscalar(value) or hasattr(value, "__len__") or hasattr(value, "shape")):
+        return _of_values(value, name)
     try:
-        texts, table = texts_of(value), value if sparse.issparse(value) else np.asarray(value)
-    except ValueError:  # lists of several lengths, such as views
-        return _plain([list(one) if isinstance(one, Iterable) else one for one in value])
+        texts = texts_of(value)
+        table = table_of(value)
+        table = table if sparse.issparse(table) else np.asarray(table)
+    except ValueError:  # The lists of views, or of labels, have several lengths.
+        return _of_values(value, name)
     if texts is not None:
         return _of_texts(texts)
     if table.dtype.kind not in "biuf":
-        return _of_texts([str(one) for one in table.ravel()])
+        return _of_texts([_text(cell, name) for cell in table.ravel()])
     table = table if table.ndim == 2 else table.reshape(-1, 1)
     return _of_tables(list(table.shape), [table])
+
+
+def _text(cell: Any, name: str) -> str:
+    """Return a cell of a table that is not of numbers alone as a text."""
+    if is_missing(cell) or isinstance(cell, (str, bytes, Number, np.generic, date, time, timedelta)):
+        return str(cell)
+    raise LatentiaError(
+        f"{name} holds what no manifest describes: a {type(cell).__name__}. Give numbers, texts, tables or graphs."
+    )
+
+
+def _of_values(value: Any, name: str) -> Any:
+    """Return numbers, texts, and lists and dictionaries of these, for JSON."""
+    if isinstance(value, Mapping):
+        return {str(key): _of_values(one, name) for key, one in value.items()}
+    if isinstance(value, (list, tuple, range)):
+        return [_of_values(one, name) for one in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(_text(one, name) for one in value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if len(getattr(value, "shape", ())):
+        return _described(value, name)
+    return value.item() if isinstance(value, np.generic) else _text(value, name)
 
 
 def _width(shape: list[int]) -> list[int]:

@@ -12,9 +12,12 @@ def progress_bar(progress: bool | str, total: int, unit: str) -> Iterator[Callab
     if not progress or total < 1:
         yield lambda _: None
         return
-    from rich.console import Console
+    from rich.markup import escape
 
-    console = Console(stderr=True)
+    from ._control_characters import escape_controls
+    from ._terminal import Terminal
+
+    console = Terminal(stderr=True)
     if not (console.is_interactive or console.is_jupyter):
         yield lambda _: None
         return
@@ -22,5 +25,5 @@ def progress_bar(progress: bool | str, total: int, unit: str) -> Iterator[Callab
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} " + unit))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task(progress if isinstance(progress, str) else "pass", total=total)
+        task = bar.add_task(escape(escape_controls(progress)) if isinstance(progress, str) else "pass", total=total)
         yield lambda n: bar.advance(task, n)

@@ -54,6 +54,11 @@ def scratch_folder(
             os.close(lock)
 
 
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return where a path leads to; links that lead in a loop are left as they are, and whoever opens them says so."""
+    return Path(os.path.realpath(path))
+
+
 def can_write(folder: str | os.PathLike[str]) -> bool:
     """Whether a file can be made in a folder. One without a name is made: permissions do not tell it of every system."""
     try:

@@ -21,14 +21,16 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from . import _fields as of
 from ._base import Estimator
 from .evidence import Check, Evidence, PartErrors, Reading, doubted, found_again, neighbour_checks
 from .exceptions import LatentiaError
 from .likelihood import Refinement
+from .moments import ColumnSpan, span_of
 from .passes import Blocks, RowGroups, deal, sample_rows
 
 Groups: TypeAlias = tuple[int, ...]
@@ -224,6 +226,7 @@ class Staged(Estimator):
     """Base of the estimators whose fit is the four stages."""
 
     refine: Any
+    _span: Annotated[ColumnSpan, of.optional(of.Field())]
 
     @property
     def _farthest(self) -> float:
@@ -292,6 +295,28 @@ class Staged(Estimator):
     def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> bool | np.ndarray:
         """Whether rows without components, or which of these, may give the same: halves, which are such rows too, repeat it."""
         return any(check.role == "veto" and check.holds is False for check in checks)
+
+    def _fit_in_span(self, rows: Any, *more: Any) -> Self:
+        """Fit on the columns that say something of their own; `_widen` then gives all columns their entries."""
+        span = span_of(rows, more=more)
+        if span is None:
+            return self._fit_rows(rows, *more)
+        width, names = self.n_features_in_, self._column_names
+        span.tell(names)
+        self.n_features_in_ = len(span.kept)
+        self._column_names = None if names is None else [names[i] for i in span.kept]
+        self._fit_rows(*(span.reduce(table) for table in (rows, *more)))
+        self.n_features_in_, self._column_names, self._span = width, names, span
+        self._widen(span)
+        return self
+
+    def _fit_rows(self, rows: Any, *more: Any) -> Self:
+        """Fit on rows as they are."""
+        return self._fit_stages(rows)
+
+    def _widen(self, span: ColumnSpan) -> None:
+        """Give arrays of the columns that were kept entries for all columns."""
+        raise NotImplementedError
 
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
         """Fit: the stages in their order; exact moments take the place of those of rows, which may be None then."""

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from ._entries import LARGEST, is_missing, missing_entries
-from ._frames import column_names_of, is_annotated, is_reading, table_of
+from ._frames import column_names_of, has_frame_names, is_annotated, is_reading, table_of
 from .exceptions import LatentiaError
 from .passes import Block, Blocks, MappedBlocks
 from .passes.tables import as_table, unmasked
@@ -92,6 +92,8 @@ def table_blocks(
                 )
         elif width != estimator.n_features_in_:
             raise LatentiaError(f"X has {width} {what} and the model was fitted on {estimator.n_features_in_}.")
+        else:
+            _check_names(estimator, X.names)
         if not X.n_rows:
             raise LatentiaError("The data is empty: it has no rows.")
         return X if reset else finite_blocks(X, missing=missing)
@@ -99,16 +101,40 @@ def table_blocks(
         X, sparse_allowed=sparse, min_rows=min_rows if reset else 1, min_columns=min_columns if reset else 1,
         dtype=dtype if isinstance(dtype, str) else list(dtype), missing=missing, estimator=estimator,
     )  # fmt: skip
-    names = column_names_of(X) if is_annotated(X) else None
-    try:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of the columns
-    except (ValueError, TypeError) as error:
-        raise LatentiaError(str(error)) from error
+    names = column_names_of(X) if is_annotated(X) or has_frame_names(X) else None
+    if has_frame_names(X):
+        _keep_names(estimator, list(names or ()), reset)
+    else:
+        try:
+            validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of the columns
+        except (ValueError, TypeError) as error:
+            raise LatentiaError(str(error)) from error
     if reset:
         estimator._column_names = getattr(estimator, "feature_names_in_", names)
-    elif names is not None and estimator._column_names is not None and names != list(estimator._column_names):
-        raise LatentiaError(f"The variables begin {', '.join(names[:3])}: give those of the fit, in the same order.")
+    else:
+        _check_names(estimator, names)
     return Blocks.from_array(table, lengths=lengths)
+
+
+def _keep_names(estimator: Any, names: list[str], reset: bool) -> None:
+    """Remember the columns of a frame in a fit, and compare their number otherwise, as scikit-learn does for pandas."""
+    if reset:
+        estimator.n_features_in_, estimator.feature_names_in_ = len(names), np.array(names, dtype=object)
+    elif len(names) != estimator.n_features_in_:
+        raise LatentiaError(
+            f"X has {len(names)} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features as "
+            "input."
+        )
+
+
+def _check_names(estimator: Any, names: Sequence[str] | None) -> None:
+    """Raise where columns have other names than those of the fit, or the same in another order."""
+    known = estimator._column_names
+    if names is not None and known is not None and list(names) != list(known):
+        raise LatentiaError(
+            f"The columns begin {', '.join(map(str, names[:3]))}, and those of the fit {', '.join(map(str, known[:3]))}: give "
+            "those of the fit, in the same order."
+        )
 
 
 def number_table(

@@ -6,6 +6,8 @@ import sys
 import warnings
 from typing import Any
 
+from ._control_characters import escape_controls
+
 __all__ = [
     "AnchorWarning",
     "DroppedDataWarning",
@@ -36,7 +38,7 @@ class LatentiaError(ValueError):
     """
 
     def __init__(self, problem: str, *, parameter: str | None = None, value: Any = None) -> None:
-        super().__init__(problem if parameter is None else f"{parameter}={value!r}: {problem}")
+        super().__init__(escape_controls(problem if parameter is None else f"{parameter}={value!r}: {problem}"))
         self.problem, self.parameter, self.value = problem, parameter, value
 
 
@@ -52,6 +54,9 @@ class MissingExtraError(LatentiaError, ImportError):
 
 class LatentiaWarning(UserWarning):
     """Base of every warning that this library raises."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(escape_controls(str(message)))
 
 
 class AnchorWarning(LatentiaWarning):

@@ -118,7 +118,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     except _OtherFormatError as error:
         raise LatentiaError(f"{source}: {error}") from error
     except DAMAGE as error:
-        text = str(error).rstrip(".") or type(error).__name__
+        text = str(error).removeprefix(f"{source}: ").rstrip(".") or type(error).__name__
         raise LatentiaError(f"{source}: not a model saved by latentia, or damaged ({text[:300]}).") from error
 
 
@@ -237,6 +237,11 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.ndarray) and value.dtype == object and any(str(one).endswith("\0") for one in value.flat):
+        return {
+            "texts": [str(one) for one in value.flat],
+            "shape": list(value.shape),
+        }  # An array would lose their ends.
     if isinstance(value, np.ndarray):
         arrays[name] = value.astype(str) if value.dtype == object else value
         return {"array": name, "object": value.dtype == object}
@@ -285,6 +290,8 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         raise LatentiaError("its header has a list where a value is needed")
     if "array" in value:
         return _decoded_array(arrays.pop(value["array"]), value.get("object", False))
+    if "texts" in value:
+        return _decoded_texts(value["texts"], value["shape"])
     if "csr" in value:
         data, indices, indptr = (arrays.pop(f"{value['csr']}.{key}") for key in ("data", "indices", "indptr"))
         return checked_csr(data, indices, indptr, value["shape"])
@@ -313,6 +320,14 @@ def _decoded_array(array: np.ndarray, of_objects: Any) -> np.ndarray:
     if array.dtype.kind != "U" or array.size > _MOST_TEXTS:
         raise LatentiaError("an array of objects is no text")
     return array.astype(object)
+
+
+def _decoded_texts(texts: Any, shape: Any) -> np.ndarray:
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise LatentiaError("an array of texts has others")
+    array = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array.reshape(shape)
 
 
 def _record(name: Any, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -245,12 +246,25 @@ class Table:
         write_csv(path, heads, self.texts())
 
 
-def write_csv(path: str | os.PathLike[str], header: Sequence[str], rows: Any) -> None:
-    """A table with a line of headings."""
-    with whole_file(path, "w", newline="", encoding="utf-8") as file:
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?|inf|nan)")
+
+
+def write_csv(path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write a table with a line of headings, in which no text is a formula to a spreadsheet.
+
+    Texts that begin as formulas do have an apostrophe before them; numbers stay numbers. Halves of characters, as in names of
+    files that are not UTF-8, are written in hexadecimal.
+    """
+    with whole_file(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
+        writer.writerow(map(_without_formula, header))
+        writer.writerows(map(_without_formula, row) for row in rows)
+
+
+def _without_formula(cell: Any) -> Any:
+    starts = isinstance(cell, str) and cell.startswith(_FORMULA_STARTS)
+    return f"'{cell}" if starts and not _NUMBER.fullmatch(cell) else cell
 
 
 def _plain(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """What all commands share: options, folders of results, and numbers of components that are compared."""
 
+import hashlib
 import inspect
 import json
 import os
@@ -451,14 +452,41 @@ def test_only_the_files_of_an_earlier_run_are_replaced(call, written, table, tmp
     ours = ["evidence.csv", "labels.csv", "means.csv", "model.npz", "report.html"]
     assert written(out) == sorted([*ours, *mine])  # comparison.csv and scaling.csv are gone
     assert [(out / name).read_text() for name in mine] == list(mine)
-    assert json.loads((out / ".latentia.json").read_text()) == {"files": ours}
+    digests = {name: [hashlib.sha256((out / name).read_bytes()).hexdigest()] for name in ours}
+    assert json.loads((out / ".latentia.json").read_text()) == {"files": digests}
     call("ica", table, "--refine", 0, "--out", out, "--force")
     assert written(out) == sorted(
         ["evidence.csv", "mixing.csv", "model.npz", "report.html", "sources.csv", "unmixing.csv", *mine]
     )
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"files": 3}', '{"files": ["../y.txt", "/etc/x", 4, "..", ""]}'])
+_MINE = hashlib.sha256(b"mine").hexdigest()
+MARKERS = [
+    "", "{", "[]", '{"files": 3}', '{"files": ["../y.txt", "/etc/x", 4, "..", ""]}', '{"files": ["labels.csv"]}', "[" * 5000,
+    '{"files": {"labels.csv": ["' + "0" * 64 + '"], "report.html": 3, "means.csv": [[]]}}', '{"files":' * 5000,
+    '{"files": {"../y.txt": ["' + _MINE + '"], "y.txt": ["' + _MINE + '"]}}',
+]  # fmt: skip
+
+
+def test_a_file_that_was_changed_since_its_run_is_not_replaced(call, table, tmp_path):
+    out = tmp_path / "o"
+    call("ica", table, "--refine", 0, "--out", out)
+    (out / "sources.csv").write_text("mine")
+    with pytest.raises(LatentiaError, match=r"sources.csv: would be replaced, and no earlier run wrote it as it is"):
+        call("ica", table, "--refine", 0, "--out", out, "--force")
+    assert (out / "sources.csv").read_text() == "mine"
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")
+def test_links_that_lead_in_a_loop_are_an_error(call, table, tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for arguments in (("ica", loop, "--out", tmp_path / "o"), ("ica", table, "--out", loop)):
+        with pytest.raises(LatentiaError, match="loop"):
+            call(*arguments)
+
+
+@pytest.mark.parametrize("content", MARKERS, ids=range(len(MARKERS)))
 def test_a_damaged_list_of_files_names_none(call, table, tmp_path, content):
     out, beside = tmp_path / "o", tmp_path / "y.txt"
     out.mkdir()
@@ -497,7 +525,7 @@ def test_nothing_is_replaced_where_a_run_fails(call, written, table, tmp_path):
 def test_what_a_killed_run_left_is_removed_by_the_next(call, table, tmp_path):
     out = tmp_path / "o"
     code = (
-        "import os, sys; from pathlib import Path; from latentia.cli._shared import Results; "
+        "import os, sys; from pathlib import Path; from latentia.cli._results import Results; "
         "Results(Path(sys.argv[1]), Path('x'), ()).write(lambda folder: ((folder / 'a.csv').write_text('x'), os._exit(9)))"
     )
     assert subprocess.run([sys.executable, "-c", code, out], check=False).returncode == 9
@@ -505,7 +533,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(call, table, tmp_path):
     assert left.name.startswith(".o.")
     call("ica", table, "--refine", 0, "--out", out)
     assert [path.name for path in tmp_path.iterdir()] == ["o"]
-    assert json.loads((out / ".latentia.json").read_text())["files"] == sorted(
+    assert sorted(json.loads((out / ".latentia.json").read_text())["files"]) == sorted(
         path.name for path in out.iterdir() if not path.name.startswith(".")
     )
 

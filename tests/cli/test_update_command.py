@@ -1,9 +1,13 @@
 """``latentia update`` and ``latentia merge``."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import latentia
+from latentia.cli._results import Results
 from latentia.datasets import planted
 
 HEADER = "one,two,three"
@@ -56,3 +60,92 @@ def test_what_cannot_be_updated_or_merged(call, refused, folder, tmp_path):
         call("mixture", folder / f"clouds{i}.csv", "-k", 3, "--keep-moments", "--no-cache", "--out", out)
     assert "scaled by itself" in refused("merge", scaled, other)
     assert "no column" not in refused("merge", scaled, plain)
+
+
+class StoppedError(BaseException):
+    """A process is killed, as far as files tell."""
+
+
+def stopped_after(number, folder):
+    """`os.replace` that ends the process before move ``number`` into a folder."""
+    moves, plain = [], os.replace
+
+    def move(source, target):
+        if Path(target).parent == folder:
+            moves.append(target)
+            if len(moves) == number:
+                raise StoppedError
+        plain(source, target)
+
+    return move
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_a_step_that_is_stopped_anywhere_is_made_once(tmp_path, monkeypatch, number):
+    out = tmp_path / "o"
+
+    def write(n_rows):
+        def files(folder):
+            for name in ("evidence.csv", "means.csv", "report.html", "model.npz"):
+                (folder / name).write_text(str(n_rows))
+
+        return files
+
+    def add(step):
+        results = Results(out, tmp_path / "x.csv", (), force=True, step=step)
+        results.check()
+        n_rows = int((out / "model.npz").read_text())
+        results.write(write(n_rows if results.is_done() else n_rows + 1))
+
+    Results(out, tmp_path / "x.csv", ()).write(write(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", stopped_after(number, out))
+        with pytest.raises(StoppedError):
+            add("first")
+    add("first")
+    assert {path.name: path.read_text() for path in out.iterdir() if path.name[0] != "."} == dict.fromkeys(
+        ["evidence.csv", "means.csv", "report.html", "model.npz"], "2"
+    )
+    add("first")  # The same rows may come again.
+    add("second")
+    assert (out / "model.npz").read_text() == "4"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_update_that_is_stopped_adds_its_rows_once(call, folder, tmp_path, monkeypatch):
+    out, rows = tmp_path / "o", folder / "clouds1.csv"
+    call("mixture", folder / "clouds0.csv", "-k", 3, "--keep-moments", "--no-cache", "--out", out)
+    for more in (
+        0,
+        2,
+    ):  # Files that are moved after the list of files; the second time all of them, but not the list again.
+        n_files = len([path for path in out.iterdir() if path.name[0] != "."])
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "replace", stopped_after(n_files + 2 if more else 2, out))
+            with pytest.raises(StoppedError):
+                call("update", out, rows, "--no-cache")
+        printed = call("update", out, rows, "--no-cache")
+        assert ("nothing was changed again" in printed) == bool(more)
+    assert latentia.load(out / "model.npz").moments_.n_rows == 1200
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_documents_are_added_to_topics_and_forgotten(call, refused, tmp_path):
+    words = [f"word{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh"]
+    corpus = planted.topic_corpus(600, n_topics=3, n_words=len(words), length=80, random_state=0)
+    texts = [" ".join(np.repeat(words, row)) for row in corpus.counts.toarray()]
+    for name, part in {"first": texts[:400], "more": texts[400:], "all": texts}.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(part))
+    options = ["-k", 3, "--refine", 0, "--min-df", 1, "--max-df", 1, "--keep-moments"]
+    call("topics", tmp_path / "first.txt", *options, "--out", tmp_path / "a")
+    call("topics", tmp_path / "all.txt", *options, "--out", tmp_path / "b")
+    printed = call("update", tmp_path / "a", tmp_path / "more.txt")
+    assert "600 rows in all" in printed
+    added, fitted = (latentia.load(tmp_path / out / "model.npz") for out in "ab")
+    np.testing.assert_allclose(added.components_, fitted.components_, atol=1e-6)
+    assert "Forgot 200 rows" in call("update", tmp_path / "a", tmp_path / "more.txt", "--forget")
+    call("topics", tmp_path / "first.txt", "-k", 3, "--model", "lda", "--refine", 0, "--out", tmp_path / "lda")
+    assert "Learn it again from all rows: a SpectralLDA keeps none" in refused(
+        "update", tmp_path / "lda", tmp_path / "more.txt"
+    )
+    assert "--model lda keeps none" in refused("topics", tmp_path / "first.txt", "--model", "lda", "--keep-moments")

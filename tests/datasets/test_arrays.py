@@ -77,7 +77,7 @@ def test_files_that_are_no_tables(tmp_path):
         ("empty.npy", r"shape \(0, 3\)"),
         ("objects.npy", "not a readable file of NumPy"),
         ("none.npz", "there are no arrays in the file"),
-        ("damaged.npz", "not a readable file of NumPy"),
+        ("damaged.npz", "not a readable zip archive"),
         ("text.npy", r"not a readable file of NumPy \(it begins like neither .npy nor .npz\)\.$"),
         ("missing.npy", "no such file"),
     ):

@@ -148,7 +148,7 @@ def test_a_damaged_matrix(tmp_path):
     table = sparse.csr_array(np.eye(3)[::-1].copy())
     table.indices = np.array([2, 77, 0], table.indices.dtype)
     sparse.save_npz(tmp_path / "x.npz", table)
-    with pytest.raises(LatentiaError, match=r"x.npz: not a readable file of scipy.sparse.save_npz \(.*indices"):
+    with pytest.raises(LatentiaError, match=r"x.npz: not a readable zip archive \(.*indices"):
         read_graph(tmp_path / "x.npz")
 
 
@@ -222,7 +222,7 @@ def test_a_pipe(tmp_path):
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 -4\n", {"cache": False}, "x.mtx: The weight"),
         ("x.txt.gz", gzip.compress(b"0 1\n" * 99, mtime=0)[:-9], {}, "x.txt.gz: the compressed file is damaged or truncated"),
         ("x.npy", "no array", {}, "x.npy: not a readable NumPy file"),
-        ("x.npz", "no array", {}, "x.npz: not a readable file of scipy.sparse.save_npz"),
+        ("x.npz", "no array", {}, "x.npz: not a readable zip archive"),
         ("x.npz", "no array", {"encoding": "utf-8"}, "its encoding cannot be chosen"),
         ("x.graphml", "<graphml", {}, "x.graphml: not a readable GraphML file"),
         ("x.gml", "graph", {}, "x.gml: not a readable GML file"),

@@ -1,10 +1,12 @@
+import bz2
 import gzip
+import lzma
 import tracemalloc
 import warnings
 
 import pytest
 
-from latentia import LatentiaError
+from latentia import LatentiaError, _compressed
 from latentia.datasets import load_bible, readers
 from latentia.passes.formats import _text
 
@@ -62,24 +64,25 @@ def test_bytes_that_only_look_like_utf_16_are_no_text(tmp_path):
         readers.read_texts(tmp_path / "x.txt")
 
 
-@pytest.mark.parametrize("name", ["x.txt.gz", "x.csv.gz", "docword.x.txt.gz", "x.mtx.gz"])
+@pytest.mark.parametrize("name", ["x.txt.gz", "x.csv.gz", "docword.x.txt.gz", "x.mtx.gz", "x.txt.bz2", "x.txt.xz"])
 def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(_text, "_UNPACKED_ALWAYS", 1 << 20)
+    monkeypatch.setattr(_compressed, "_MOST_ALWAYS", 1 << 20)
+    compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[name[name.rindex(".") :]]
     monkeypatch.setattr(_text, "_CHUNK", 1 << 16)
     start = {"docword": b"3\n3\n3\n", "x.mtx.g": b"%%MatrixMarket matrix array real general\n9 9\n"}.get(
         name[:7], b"text\n"
     )
-    (tmp_path / name).write_bytes(gzip.compress(start + b" " * (1 << 25), mtime=0))
+    (tmp_path / name).write_bytes(compress(start + b" " * (1 << 25)))
     tracemalloc.start()
-    with pytest.raises(LatentiaError, match=rf"{name}: its \d+ bytes unpack to more than \d+, which no text does"):
+    with pytest.raises(
+        LatentiaError, match=rf"{name}: its \d+ bytes unpack to more than \d+, which no text or table does"
+    ):
         readers.read_corpus(tmp_path / name)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1 << 25  # it is not unpacked whole
-    (tmp_path / name).write_bytes(
-        gzip.compress(b"red house\nblue river\n" * 5000, mtime=0)
-    )  # much alike, and within the limit
-    if name == "x.txt.gz":
+    (tmp_path / name).write_bytes(compress(b"red house\nblue river\n" * 5000))  # Much alike, and within the limit.
+    if name.startswith("x.txt"):
         assert len(readers.read_texts(tmp_path / name)) == 10_000
 
 
@@ -89,6 +92,11 @@ def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
     (tmp_path / "docword.x.txt").write_bytes(b"2\n2\n2\n1 1 1\n" + b" " * (1 << 14))
     with pytest.raises(LatentiaError, match=r"docword.x.txt, line 5: longer than 4096 bytes"):
         readers.read_corpus(tmp_path / "docword.x.txt")
+    for name, start in (("x.txt", "red house\n"), ("x.csv", "text\n")):
+        (tmp_path / name).write_text(start + "a" * (1 << 14) + "\nred\n")
+        monkeypatch.setattr(_text, "_SCANNED", 1 << 10)
+        with pytest.raises(LatentiaError, match=rf"{name}, line 2: longer than 4096 characters"):
+            readers.read_texts(tmp_path / name)
 
 
 @pytest.mark.parametrize(

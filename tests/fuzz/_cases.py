@@ -1,7 +1,9 @@
 """Files of every format that is read, and what is done to them: each case is a function of its number alone."""
 
+import bz2
 import gzip
 import io
+import lzma
 import re
 import zipfile
 from dataclasses import dataclass, field
@@ -13,6 +15,8 @@ from scipy import sparse
 __all__ = ["Case", "case", "mutated", "seeds"]
 
 SEED = 20260726
+COMPRESS = {b"\x1f\x8b": lambda data: gzip.compress(data, mtime=0), b"BZh": bz2.compress, b"\xfd7zXZ\0": lzma.compress}
+DECOMPRESS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ\0": lzma.decompress}
 RNG = np.random.default_rng(SEED)
 COUNTS = RNG.poisson(0.7, (9, 7))
 REALS = np.round(RNG.standard_normal((6, 5)), 4)
@@ -90,6 +94,15 @@ def saved(save):
     return file.getvalue()
 
 
+def zipped(files):
+    def save(file):
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in files.items():
+                archive.writestr(zipfile.ZipInfo(name), content)
+
+    return saved(save)
+
+
 def tables(separator, comma=False):
     rows = [separator.join(["id", "x", "y"])]
     rows += [separator.join([f"n{i}", f"{a:.3f}", f"{b:g}"]) for i, (a, b) in enumerate(REALS[:, :2])]
@@ -136,6 +149,16 @@ def seeds():
         Seed("story.txt", STORY.encode(), ("texts", "corpus", "text pairs", "blocks")),
         Seed("western.txt", STORY.encode("cp1252"), ("texts", "corpus")),
         Seed("packed.txt.gz", gzip.compress(STORY.encode(), mtime=0), ("texts", "corpus")),
+        Seed("packed.txt.bz2", bz2.compress(STORY.encode()), ("texts", "corpus")),
+        Seed("packed.csv.xz", lzma.compress(tables(",")), ("table", "drop")),
+        Seed("x.npz", saved(lambda f: np.savez_compressed(f, a=REALS, b=COUNTS)), ("array",)),
+        Seed("stored.npz", saved(lambda f: np.savez(f, a=REALS, b=COUNTS)), ("array",)),
+        Seed("sparse.npz", saved(lambda f: sparse.save_npz(f, sparse.csr_array(COUNTS[:7]))), ("array", "graph")),
+        Seed("x.npy", saved(lambda f: np.save(f, REALS)), ("array",)),
+        Seed("bomb.npz", saved(lambda f: np.savez_compressed(f, a=np.zeros((1 << 10, 1 << 10)))), ("array",)),
+        Seed("bomb.xlsx", zipped({"xl/workbook.xml": b" " * (6 << 20)}), ("table",)),
+        Seed("bomb.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * (2 << 20), mtime=0), ("table",)),
+        Seed("bomb.csv.bz2", bz2.compress(b"a,b\n" + b"1,2\n" * (2 << 20)), ("table",)),
         Seed("folder", {"a.txt": STORY.encode(), "b.txt": TEXT.encode(), "c.pdf": b"%PDF-1.4 \0"}, ("texts", "corpus")),
     ]  # fmt: skip
     return found + _of_packages() + [_cache()]
@@ -193,10 +216,11 @@ def case(number, all_seeds):
         if rng.random() < 0.1:
             del content[name]
         return Case(number, seed, content, reader)
-    if content.startswith(b"PK") and rng.random() < 0.7:
+    if content.startswith(b"PK") and not seed.name.startswith("bomb") and rng.random() < 0.7:
         return Case(number, seed, _inside_zip(content, rng), reader)
-    if content.startswith(b"\x1f\x8b") and rng.random() < 0.7:
-        return Case(number, seed, gzip.compress(mutated(gzip.decompress(content), rng), mtime=0), reader)
+    for magic, decompress in DECOMPRESS.items():
+        if content.startswith(magic) and seed.name.startswith("packed") and rng.random() < 0.7:
+            return Case(number, seed, COMPRESS[magic](mutated(decompress(content), rng)), reader)
     return Case(number, seed, mutated(content, rng), reader)
 
 
@@ -281,7 +305,7 @@ def _encode(data, rng):
 
 
 def _pack(data, rng):
-    packed = gzip.compress(data, mtime=0)
+    packed = COMPRESS[list(COMPRESS)[rng.integers(len(COMPRESS))]](data)
     return packed[: _place(packed, rng)] if rng.random() < 0.3 else packed
 
 

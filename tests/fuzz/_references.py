@@ -3,7 +3,9 @@
 What they refuse nobody may accept, and what both accept must be the same.
 """
 
+import bz2
 import gzip
+import lzma
 import re
 
 import numpy as np
@@ -11,9 +13,15 @@ import numpy as np
 __all__ = ["market", "numbers", "svmlight", "uci"]
 
 
+DECOMPRESS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ\0": lzma.decompress}
+
+
+def _unpacked(data):
+    return next((decompress(data) for magic, decompress in DECOMPRESS.items() if data.startswith(magic)), data)
+
+
 def _lines(data):
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
+    data = _unpacked(data)
     return re.split(r"\r\n|\r|\n", data.decode("latin-1"))
 
 
@@ -70,9 +78,7 @@ def market(data):
 
 def svmlight(data, base):
     """Values and labels, as dicts from (row, column), and the number of rows."""
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    lines = data.decode("latin-1").split("\n")
+    lines = _unpacked(data).decode("latin-1").split("\n")
     lines = lines[:-1] if not lines[-1] else lines
     head = lines[0].split()
     if len(head) == 3 and all(word.isdecimal() for word in head):

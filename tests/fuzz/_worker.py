@@ -23,7 +23,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import _references
 from _cases import case, seeds
 
-from latentia.datasets import read_pairs, read_table, read_text_pairs
+from latentia import _compressed
+from latentia.datasets import read_graph, read_pairs, read_table, read_text_pairs
+from latentia.datasets.arrays import read_array
 from latentia.datasets.readers import read_corpus, read_texts
 from latentia.datasets.tables import Wanted
 from latentia.exceptions import LatentiaError, LatentiaWarning
@@ -31,6 +33,7 @@ from latentia.passes import Blocks
 
 MEMORY = 2 << 30  # bytes that a file of this size may take beyond what the process has
 SECONDS = 10.0
+UNPACKED = 1 << 22  # bytes that a file of this size may unpack to, here
 SMALL = 1 << 20  # cells up to which tables are compared in full
 
 
@@ -170,7 +173,19 @@ def text_pairs(path):
     check_words(found.words)
 
 
+def array(path):
+    found = read_array(path)
+    check_table(found.values)
+
+
+def graph(path):
+    found = read_graph(path)
+    check_table(found.adjacency)
+
+
 READERS = {
+    "array": array,
+    "graph": graph,
     "blocks": blocks_of,
     "cache": lambda path: blocks_of(path, format="cache"),
     "corpus": corpus,
@@ -245,6 +260,7 @@ def temporary(root):
 def run(start, stop, root):
     """Say the number of every case before it is read, and what is wrong with it after."""
     scratch, all_seeds, n_read = temporary(root), seeds(), 0
+    _compressed._MOST_ALWAYS = UNPACKED
     for i in range(len(all_seeds)):  # compiled and imported before anything is measured
         for reader in all_seeds[i].readers:
             folder = Path(tempfile.mkdtemp(dir=root))

@@ -267,7 +267,23 @@ def constant_column(table, rng):
     return table
 
 
+def dependent_column(table, rng):
+    """One more column: a copy, or a combination of others, perhaps rounded as all are."""
+    if table.ndim < 2 or not table.size:
+        return table
+    weights = np.eye(table.shape[1])[0] if rng.random() < 0.5 else rng.normal(size=table.shape[1])
+    with np.errstate(all="ignore"):
+        wide = np.column_stack([table, table @ weights])
+        return np.round(wide, int(rng.integers(2, 7))) if rng.random() < 0.5 else wide
+
+
+def few_patterns(table, rng):
+    return table[rng.integers(min(len(table), int(rng.integers(1, 5))), size=len(table))] if len(table) else table
+
+
 CHANGES = [
+    dependent_column,
+    few_patterns,
     spoiled(np.nan),
     spoiled(np.inf, -np.inf),
     spoiled(-1.0),

@@ -68,7 +68,7 @@ def test_more_features_than_sources():
     assert amari_index(model.components_, data.mixing) < 0.02
     assert model.evidence_["variance left out"].measured < 1e-9
     assert model.evidence_.holds
-    with pytest.raises(LatentiaError, match="^n_components=6: eigenvalue 5 .* this data supports at most 4 components"):
+    with pytest.raises(LatentiaError, match="^n_components=6: 26 of 30 features .* at most 4 components"):
         TensorICA(6).fit(data.X)
 
 
@@ -172,10 +172,8 @@ def test_one_source_needs_no_iterations():
 
 def test_bad_input(data):
     x = data.X[:200]
-    with pytest.raises(
-        LatentiaError, match="^n_components=11: 1 of 11 features are constant \\(the first is column 10\\)"
-    ):
-        TensorICA().fit(np.hstack([x, np.full((200, 1), 0.1)]))
+    with pytest.raises(LatentiaError, match="^n_components=11: 1 of 11 features are constant, copies or combinations"):
+        TensorICA(11).fit(np.hstack([x, np.full((200, 1), 0.1)]))
     with pytest.raises(
         LatentiaError,
         match="^n_components=11: the data has 200 rows and 10 features: this data supports at most 10 components",

@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 import latentia
 from latentia import LatentiaError
 from latentia.datasets import planted
+from latentia.exceptions import DroppedDataWarning
 from latentia.metrics import match_components, recovery_errors
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.passes import Blocks
@@ -136,7 +137,13 @@ def test_bad_input(data):
         SphericalGaussianMixture(2, covariance_type="full", refine=0).fit(x)
     with pytest.raises(LatentiaError, match="All 50 rows are the same"):
         SphericalGaussianMixture(2).fit(np.ones((50, 3)))
+    line = np.outer(np.arange(40.0), [1, 2, 3, 4]) + 1e-3 * np.random.default_rng(0).standard_normal((40, 4))
     with pytest.raises(LatentiaError, match="does not exceed the noise"):
+        SphericalGaussianMixture(3, method="hsu-kakade").fit(line)
+    with (
+        pytest.warns(DroppedDataWarning, match="column 1 .a copy of column 0."),
+        pytest.raises(LatentiaError, match="40 rows of 1 features support at most 1 components by moments"),
+    ):
         SphericalGaussianMixture(3, method="hsu-kakade").fit(np.outer(np.arange(40.0), np.ones(4)))
     with pytest.raises(LatentiaError, match="NaN"):
         SphericalGaussianMixture(2).fit(np.full((20, 3), np.nan))
@@ -146,9 +153,11 @@ def test_bad_input(data):
 
 def test_constant_features_are_reported(data):
     x = np.hstack([data.X, np.full((8000, 1), 3.0)])
-    model = SphericalGaussianMixture(6).fit(x)
-    assert model.evidence_["constant features"].measured == 1
+    with pytest.warns(DroppedDataWarning, match="column 12 .constant."):
+        model = SphericalGaussianMixture(6).fit(x)
     np.testing.assert_allclose(model.means_[:, -1], 3.0, atol=1e-6)
+    kept = SphericalGaussianMixture(6, keep_moments=True).fit(x)  # which later rows may make vary
+    assert kept.evidence_["constant features"].measured == 1
 
 
 def test_errors_that_were_not_measured_do_not_hold(data):

@@ -1,6 +1,7 @@
 """``latentia demo``: one page that opens the report of every family, in a browser at all widths and in both colours."""
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -28,7 +29,8 @@ def summary(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo") / "o"
     out.mkdir()
     (out / "report.html").write_text("of an earlier run")
-    (out / ".latentia.json").write_text(json.dumps({"files": ["report.html"]}))
+    digest = hashlib.sha256(b"of an earlier run").hexdigest()
+    (out / ".latentia.json").write_text(json.dumps({"files": {"report.html": [digest]}}))
     (out / "mine.txt").write_text("a file of somebody else")
     return app(["demo", "--out", str(out)], standalone_mode=False)
 

@@ -13,7 +13,8 @@ import numpy as np
 from ..datasets import tables
 from ..datasets.tables import Wanted
 from ..effects import Effects
-from ..effects.design import columns_in, design_of
+from ..effects.design import design_of
+from ..effects.formulas import CheckedFormula
 from ..exceptions import LatentiaError, MissingExtraError
 from ._shared import ReadOptions
 
@@ -54,7 +55,7 @@ class Covariates:
         if formula is None:
             return cls({}, [])
         with _about(formula):
-            names = columns_in(formula)
+            names = CheckedFormula(formula).columns
         names += [] if cluster is None or cluster in names else [cluster]
 
         def choose(kinds: Mapping[str, str]) -> Wanted:

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from .._terminal import say
 from ..exceptions import LatentiaError
 from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
 from ..report.parts import count
 from ._json import plain
-from ._shared import ReadOptions, Results, named, say, write_csv
+from ._results import Results
+from ._shared import ReadOptions, named, write_csv
 from ._tables import Wanted, check_columns, read_table, split_names
 
 FILES = ("A.csv", "W.csv", "certificate.json")

@@ -11,7 +11,8 @@ from typing import Any
 from ..exceptions import LatentiaError
 from ..passes import checkpointing, on_cluster
 from ..reading import Asked
-from ._shared import ReadOptions, Results
+from ._results import Results
+from ._shared import ReadOptions
 
 
 def asked_of(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import textwrap
 import warnings
@@ -11,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -23,7 +20,8 @@ from rich.table import Table
 
 from .. import persistence
 from .._progress import progress_bar
-from .._scratch import can_write, scratch_folder
+from .._scratch import can_write
+from .._terminal import Terminal, say
 from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import Check, describe, number_text
@@ -37,10 +35,8 @@ from ..report.parts import first_sentence
 from ..summaries import Summary, write_csv
 from ..summaries import Table as Listing
 from ._options import check_choice, in_options
+from ._results import MODEL_FILE, Results
 
-MODEL_FILE = "model.npz"
-_MANIFEST = ".latentia.json"
-_PARTIAL = ".unfinished"
 _MOST_SIZES = 100
 _FEWEST = 20  # rows of which some can be held out
 _PRINTED = 10  # components that are listed on the screen
@@ -52,106 +48,6 @@ _WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "tr
 
 
 # --- a command --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Results:
-    """Where the results of a command go, and how they are shown.
-
-    Attributes
-    ----------
-    out, source : Path
-    files : tuple of str
-        Every file that the command may write besides those of all commands.
-    force : bool
-        Whether those of an earlier run are replaced.
-    evidence : bool
-        Whether all checks are printed.
-    progress : bool
-    model : Path, optional
-        The model that is applied; then none is learned, and nothing is written besides ``files``.
-    """
-
-    out: Path
-    source: Path
-    files: tuple[str, ...]
-    force: bool = False
-    evidence: bool = False
-    progress: bool = True
-    model: Path | None = None
-
-    _ALWAYS: ClassVar = ("comparison.csv", "evidence.csv", MODEL_FILE, "report.html")
-
-    def check(self) -> None:
-        """Raise before any work where the results could not be written, or would replace what no run wrote."""
-        out = self.out
-        try:
-            if out.exists() and not out.is_dir():
-                raise LatentiaError(f"{out}: exists and is not a folder. Choose another with --out.")
-            if out.exists() and any(out.iterdir()) and not self.force:
-                raise LatentiaError(
-                    f"{out}: the folder is not empty. Choose another with --out, or replace the results of an earlier run "
-                    "with --force."
-                )
-            foreign = self._foreign()
-            out.parent.mkdir(parents=True, exist_ok=True)
-            for folder in (out.parent, out):  # in the first the results are made, in the second they are put
-                if folder.exists():
-                    with TemporaryFile(dir=folder):
-                        pass
-        except OSError as error:
-            raise LatentiaError(f"--out {out}: cannot be written ({error.strerror or error}).") from error
-        if foreign:
-            raise LatentiaError(
-                f"{out / foreign[0]}: would be replaced, and no earlier run wrote it. Move it away, or choose another folder "
-                "with --out."
-            )
-        going = {(out / name).resolve() for name in self._written()}
-        for path in (self.source, self.model):
-            if path is not None and path.resolve() in going:
-                raise LatentiaError(f"{path}: is read, and would be replaced. Choose another folder with --out.")
-        if self.source.is_dir() and out.resolve().is_relative_to(self.source.resolve()):
-            raise LatentiaError(
-                f"--out {out}: lies in the folder {self.source}, which would be read again. Choose another."
-            )
-
-    def write(self, write: Callable[[Path], object]) -> list[str]:
-        """Write into a folder beside ``out`` and move the files over when all are there; returns their names."""
-        out, partial = self.out, self.out
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            with scratch_folder(out.parent, f".{out.name}.", _PARTIAL) as scratch:
-                partial = scratch / "results"  # beside the lock of the folder
-                partial.mkdir()
-                write(partial)
-                files = sorted(file.name for file in partial.iterdir())
-                (partial / _MANIFEST).write_text(json.dumps({"files": files}, indent=1) + "\n")
-                out.mkdir(exist_ok=True)
-                for name in set(self._written()) - set(files):
-                    (out / name).unlink(missing_ok=True)  # of an earlier run
-                for name in [_MANIFEST, *files]:
-                    os.replace(partial / name, out / name)
-        except OSError as error:
-            raise LatentiaError(f"{out}: cannot be written ({error.strerror or error}).") from error
-        except LatentiaError as error:
-            error.problem = error.problem.replace(str(partial), str(out))  # where the files were to go
-            error.args = (str(error).replace(str(partial), str(out)),)
-            raise
-        return files
-
-    def _foreign(self) -> list[str]:
-        """Files in the folder that a run would replace and none wrote."""
-        names = set(self.files) if self.model else {*self.files, *self._ALWAYS}
-        return [name for name in sorted(names - set(self._written())) if (self.out / name).exists()]
-
-    def _written(self) -> list[str]:
-        """Files that the last run wrote into the folder."""
-        try:
-            found = json.loads((self.out / _MANIFEST).read_text())["files"]
-            return [name for name in found if re.fullmatch(r"[A-Za-z]+\.(bif|csv|html|json|npz|png)", name)]
-        except (OSError, ValueError, KeyError, TypeError):
-            return []
-
 
 Rows = list[dict[str, Any]]
 
@@ -244,7 +140,7 @@ def learn(
     dict
         A summary for programs, which ``--json`` prints.
     """
-    console, rows, size, comparison = Console(), None, sizes[0], None
+    console, rows, size, comparison = Terminal(), None, sizes[0], None
     with named(source):
         if compare is not None and len(sizes) > 1:
             how = compare()
@@ -545,11 +441,6 @@ class ReadOptions:
 
 
 # --- printing ---------------------------------------------------------------------------------------------------
-
-
-def say(text: str, console: Console | None = None) -> None:
-    """A line as it is, as names may look like markup; beside a status or a bar it needs the console of that."""
-    (console or Console()).print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_listing(table: Listing, console: Console) -> None:

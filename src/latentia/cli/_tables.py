@@ -12,11 +12,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+from .._terminal import say
 from ..datasets import tables
 from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, naming, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
-from ._shared import ReadOptions, in_ways, in_words_of_options, say
+from ._shared import ReadOptions, in_ways, in_words_of_options
 
 MISSING = "drop", "mean"
 _LINES = 8  # that say what was read

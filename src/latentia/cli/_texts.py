@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._terminal import say
 from ..datasets import Corpus, readers
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes import Blocks
 from ..passes.formats import reusable
 from ..reading import has_columns
 from ..words import stop_words as words_of
-from ._shared import ReadOptions, existing, say
+from ._shared import ReadOptions, existing
 
 _OF_READING = "stop_words", "language", "token_pattern"
 

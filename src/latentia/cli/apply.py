@@ -13,10 +13,12 @@ from typing import Any
 from sklearn.utils import get_tags
 
 from .. import persistence
+from .._terminal import say
 from ..exceptions import LatentiaError
 from ..families import family_of
+from ._results import MODEL_FILE, Results
 from ._run import asked_of
-from ._shared import MODEL_FILE, ReadOptions, Results, named, say
+from ._shared import ReadOptions, named
 
 _LACKS = {
     "other": "is applied to one source; leave this one", "denoise": "has no rows to write; leave it",

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
+from .._control_characters import escape_controls
+from .._terminal import Terminal, say
 from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
 from ..families import FAMILIES
 from ._json import JSON, plain
@@ -65,6 +66,14 @@ class _Commands(TyperGroup):
             self.commands[args[0]] = command_of(args[0], ctx.obj)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if hasattr(error, "format_message"):  # It is about options, and is printed by typer.
+                error.message = escape_controls(error.message)  # type: ignore[attr-defined]
+            raise
+
 
 app = typer.Typer(
     cls=_Commands,
@@ -97,7 +106,7 @@ def run(ready: Callable[[], None] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what the screen has no letters for
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         if isinstance(message, FileNotice):
@@ -123,7 +132,7 @@ def _text(error: Exception) -> str:
     return in_options(error)
 
 
-def _run_for_programs(console: Console, show: Callable[..., None], ready: Callable[[], None] | None) -> int:
+def _run_for_programs(console: Terminal, show: Callable[..., None], ready: Callable[[], None] | None) -> int:
     """Run a command with one JSON object on standard output, and all else on standard error; its exit code."""
     heard: list[str] = []
 
@@ -155,6 +164,6 @@ def _run_for_programs(console: Console, show: Callable[..., None], ready: Callab
     return code
 
 
-def _print(console: Console, what: str, style: str, text: str) -> None:
+def _print(console: Terminal, what: str, style: str, text: str) -> None:
     console.print(f"[{style}]{what}[/{style}]", end=" ")
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    say(text, console)

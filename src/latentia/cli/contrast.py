@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from .. import contrastive
+from .._scratch import real_path
+from .._terminal import say
 from ..contrastive.views import MOST_IN_TENSORS
-from ..datasets.tables import dense
+from ..datasets.tables import dense, places_of
 from ..datasets.views import Views, match_rows, read_views
 from ..exceptions import LatentiaError
 from ..report.contrast import FILES, NOUNS, SCORES, rows_of, summarize_contrast
@@ -19,7 +21,7 @@ from ..report.contrast_peers import KINDS, contrast_peers, differences, kind_of
 from ..report.parts import count
 from ..summaries import Summary
 from ._run import Run
-from ._shared import Comparison, ReadOptions, in_words_of_options, learn, parse_sizes, say
+from ._shared import Comparison, ReadOptions, in_words_of_options, learn, parse_sizes
 from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, scaled_rows, split_names
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
@@ -188,7 +190,7 @@ def _read(source: Path, other: Path, target: str | None, fit: str, how: ReadOpti
     if (
         target in views.tables[1].left_out
         and target in views.tables[0].left_out
-        and source.resolve() != other.resolve()
+        and real_path(source) != real_path(other)
     ):
         say(f"note: {other.name} has a column {target!r} as well, which is left out as the target.")
     if views.n_dropped:
@@ -214,7 +216,7 @@ def _known_map(value: str, views: Views, how: ReadOptions) -> np.ndarray:
     table = read_known_columns(Path(value), of_u, len(of_u), how)
     found, names = dense(table), list(table.names)
     if set(of_v) <= set(names):
-        return np.asarray(found[[names.index(name) for name in of_v]])
+        return np.asarray(found[places_of(names, of_v)])
     if len(found) != len(of_v):
         raise LatentiaError(f"{value}: {count(len(found), 'row')}, and V has {count(len(of_v), 'column')}.")
     return found

@@ -20,6 +20,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import adjusted_rand_score
 
 from .. import persistence
+from .._terminal import Terminal, say
 from ..communities import MixedMembershipBlockModel
 from ..contrastive import ContrastiveRegression
 from ..datasets import load_bible, planted, readers
@@ -38,7 +39,8 @@ from ..report.parts import mark_of, version
 from ..sequences import SpectralHMM
 from ..topics import AnchorTopics
 from ._compiling import announced
-from ._shared import Results, print_evidence, say
+from ._results import Results
+from ._shared import print_evidence
 
 _INDEX = "index.html"
 _NOWHERE = subprocess.DEVNULL
@@ -96,7 +98,7 @@ def demo(
     files = [f"{chapter.name}.{ending}" for chapter in CHAPTERS for ending in ("html", "npz")]
     results = Results(out, Path("demo"), (_INDEX, *files), force=True, evidence=evidence)
     results.check()
-    console, fits = Console(), list[dict[str, Any]]()
+    console, fits = Terminal(), list[dict[str, Any]]()
     say(
         f"{len(CHAPTERS)} families, on data that comes with the library or is planted. It takes 20 seconds on two cores, and a "
         "minute the first time, as functions are compiled once:",

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._scratch import real_path
+from .._terminal import say
 from ..datasets.images import (
     COLOURS,
     image_words,
@@ -37,7 +39,6 @@ from ._shared import (
     learn,
     parse_sizes,
     refuse_options,
-    say,
     write_csv,
 )
 from ._tables import (
@@ -214,7 +215,7 @@ def _patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _
     text = f"{drawn} patches of {size} x {size}, each without its mean"
     said = ("colour", f"{text} in every colour") if colour else ("grey", text)
     say(f"{source.name}: {what}, {said[0]}; {said[1]}.")
-    name, reading = source.resolve().name, {"patch": size, "colour": colour}
+    name, reading = real_path(source).name, {"patch": size, "colour": colour}
     pictures = list(zip(found.names, images, strict=True))
     text = f"{name}: {what}, {text}"
     return _Data(found.values, pixel_names(found.shape), name, text, reading, patch=found.shape, pictures=pictures)

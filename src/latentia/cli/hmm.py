@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._terminal import say
 from ..datasets.sequences import RARE, Sequences, read_sequences
 from ..exceptions import LatentiaError
 from ..passes import RowGroups
@@ -21,7 +22,7 @@ from ._run import Run
 
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, existing, in_words_of_options, learn, parse_sizes,
-    refuse_options, say,
+    refuse_options,
 )  # fmt: skip
 from ._tables import split_names
 

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._progress import progress_bar
+from .._terminal import say
 from .._validation import column_names
 from ..datasets.labelled import Labelled, read_labelled, read_rows
 from ..exceptions import LatentiaError
@@ -36,7 +37,6 @@ from ._shared import (
     learn,
     parse_sizes,
     refuse_options,
-    say,
 )
 from ._texts import kept_options, read_known, word_options
 

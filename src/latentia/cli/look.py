@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .._terminal import Terminal, say
 from ..passes.formats import STANDARD_INPUT, reusable
 from ..reading import Reading, look_at
 from ._run import asked_of
-from ._shared import say
 
 _HEADS = "column", "role", "why", "examples", "missing"
 _MOST = 60  # columns that are listed
@@ -45,7 +44,7 @@ def look(
 
 
 def _print(reading: Reading) -> None:
-    console = Console()
+    console = Terminal()
     columns = f", {len(reading.columns):,} columns" if reading.columns else ""
     say(f"{reading.source}: {reading.shape}, {reading.n_rows:,} rows{columns}", console)
     for note in reading.notes:

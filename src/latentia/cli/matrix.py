@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._terminal import say
 from ..datasets import Pairs, match_pairs, read_pairs, read_text_pairs
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
@@ -17,7 +18,7 @@ from ..report.matrix import community_evidence, summarize_matrix
 from ..report.parts import evidence_of
 from ..summaries import Column, Table
 from ._run import Run
-from ._shared import Comparison, ReadOptions, Rows, existing, highest, learn, parse_sizes, say
+from ._shared import Comparison, ReadOptions, Rows, existing, highest, learn, parse_sizes
 from ._tables import split_names
 
 _FILES = "following.csv", "labels.csv", "nearest.csv", "spectrum.csv", "words.csv"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .._additive import merge as merged
-from ._shared import Results
+from ._results import Results
 from .update import kept_model, learn_again
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._terminal import say
+from ..datasets.tables import places_of
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..report.mixture import means_of, rows_of, summarize_mixture
@@ -16,7 +18,7 @@ from ..summaries import Summary
 from ._effects import Covariates, effects_of
 from ._options import check_choice
 from ._run import Run
-from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes, say
+from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import (
     MISSING,
     Table,
@@ -177,7 +179,7 @@ def _shown(values: Any) -> Any:
 def _fit(rows: Any, columns: list[str], grouped: list[list[str]], size: int | None, options: dict[str, Any]) -> Any:
     if not grouped:
         return SphericalGaussianMixture(size, **options).fit(rows)  # type: ignore[arg-type]
-    places = [[columns.index(name) for name in group] for group in grouped]
+    places = [places_of(columns, group) for group in grouped]
     return MultiViewMixture(size, **options).fit(rows, views=places)  # type: ignore[arg-type]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._progress import progress_bar
+from .._terminal import say
 from ..datasets import readers
 from ..datasets.tables import is_table
 from ..deep import SparseNetwork
@@ -22,7 +23,7 @@ from ..report.network import summarize_network
 from ..report.noisy_or import percent
 from ..report.parts import count
 from ._run import Run
-from ._shared import ReadOptions, existing, learn, say, write_csv
+from ._shared import ReadOptions, existing, learn, write_csv
 from ._tables import Labels, Table, announce, binary, described, kept_of, quoted, read_like, read_numbers
 
 _CODES, _DENOISED = "codes.csv", "denoised.csv"

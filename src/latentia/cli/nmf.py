@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .._scratch import real_path
+from .._terminal import say
 from ..datasets.arrays import is_array, read_array
 from ..datasets.images import Pictures, check_pixels, image_words, is_image, pixel_names, read_pictures, write_image
 from ..evidence.sizes import CANDIDATES, all_sizes, until_enough
@@ -22,18 +24,17 @@ from ..report.parts import count
 from ..summaries import Summary
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
+from ._results import Results
 from ._run import Run
 from ._shared import (
     Comparison,
     ReadOptions,
-    Results,
     Sizes,
     hold_out,
     in_words_of_options,
     learn,
     parse_sizes,
     refuse_options,
-    say,
 )
 from ._tables import (
     MISSING,
@@ -248,7 +249,7 @@ def _pictures(source: Path) -> _Data:
     """Pictures as rows, one a file, all of one size, in grey."""
     if not source.is_dir():
         raise LatentiaError(f"{source}: one picture, and mixtures need several: give a folder of pictures of one size.")
-    found, name = read_pictures(source), source.resolve().name
+    found, name = read_pictures(source), real_path(source).name
     text = f"{name}: {count(len(found.values), 'picture')} of {image_words(found.shape)}"
     say(f"{text}, grey.")
     reading, labels = {"picture": list(found.shape)}, _labels(found)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .._progress import progress_bar
+from .._terminal import say
 from ..datasets.baskets import read_baskets
 from ..evidence import bounds
 from ..exceptions import LatentiaError
@@ -24,7 +25,7 @@ from ._run import Run
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
-    Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes, say,
+    Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
 from ._tables import Labels, Table, announce, binary, described, kept_of, quoted, read_numbers, split_names
 

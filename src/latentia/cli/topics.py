@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import summaries
+from .._terminal import say
 from .._validation import column_names
 from ..datasets import Corpus, readers
 from ..exceptions import LatentiaError
@@ -21,7 +22,7 @@ from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._effects import effects_of
 from ._prevalence import no_columns, prevalence_in
 from ._run import Run
-from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, parse_sizes, say
+from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, parse_sizes
 from ._texts import kept_options, read_known, say_words, split_of, word_options
 
 _TABLE_ROWS = 200_000
@@ -53,6 +54,7 @@ def topics(
     min_df: int | None = None,
     max_df: float | None = None,
     words: str | None = None,
+    keep_moments: bool = False,
 ) -> dict[str, Any]:
     """Learn topics of documents and write tables, a model and a report.
 
@@ -76,7 +78,7 @@ def topics(
         Sum of the Dirichlet parameters; estimated by default (lda only).
     """
     sizes = parse_sizes(k, "topics")
-    own = _options_of(model, anchors, alpha0)
+    own = _options_of(model, anchors, alpha0, keep_moments)
     results, how = run.results(source, *_FILES), run.reading()
     counted, parts = word_options(stop_words, min_df, max_df, words), split_of(split)
     corpus = readers.read_corpus(
@@ -104,7 +106,7 @@ def topics(
     )  # fmt: skip
 
 
-def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[str, Any]:
+def _options_of(model: str, anchors: Path | None, alpha0: float | None, keep_moments: bool) -> dict[str, Any]:
     """The options that belong to one model alone."""
     if anchors is not None and model != "anchor":
         raise LatentiaError(f"--anchors: --model {model} has no anchors: give one of the two.")
@@ -112,9 +114,14 @@ def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[
         raise LatentiaError(f"--alpha0: --model {model} has no such parameter; add --model lda, or leave it out.")
     if alpha0 is not None and not 0 < alpha0 < np.inf:
         raise LatentiaError(f"--alpha0 {alpha0:g}: a positive number is needed, or leave it out to find it.")
+    if keep_moments and model != "anchor":
+        raise LatentiaError(f"--keep-moments: --model {model} keeps none: use --model anchor, or leave it out.")
     if model == "lda":
         return {"alpha0": alpha0}
-    return {"anchors": _read_anchors(anchors) if anchors else "greedy"} if model == "anchor" else {}
+    if model == "single":
+        return {}
+    kept = {"keep_moments": True, "embedding": "projection"} if keep_moments else {}
+    return {"anchors": _read_anchors(anchors) if anchors else "greedy"} | kept
 
 
 def _possible_sizes(corpus: Corpus, sizes: Sizes, own: dict[str, Any]) -> Sizes:
@@ -172,7 +179,14 @@ def _first_rows(blocks: Blocks) -> Any:
     return sparse.vstack(pieces, format="csr")
 
 
-# --- applying ---------------------------------------------------------------------------------------------------
+# --- other documents ------------------------------------------------------------------------------------------------
+
+
+def added_topics(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
+    """Read documents that are added to a model."""
+    corpus = read_known(source, model, column_names(model), how)
+    say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
+    return (corpus.blocks,)
 
 
 def apply_topics(

@@ -9,8 +9,9 @@ from typing import Any
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
+from ._results import MODEL_FILE, Results, step_of
 from ._run import asked_of
-from ._shared import MODEL_FILE, ReadOptions, Results, learn, named
+from ._shared import ReadOptions, learn, named
 
 
 def update(
@@ -48,7 +49,8 @@ def update(
     read = _of_family(fitted, "added")
     if read is None:
         raise LatentiaError(f"{model}: rows are added to a {type(fitted).__name__} in Python, by partial_fit.")
-    results = Results(out or model, source, (), force or out is None, progress=not quiet)
+    step = step_of("forget" if forget else "add", source) if out is None else ""
+    results = Results(out or model, source, (), force or out is None, progress=not quiet, step=step)
     results.check()
     with named(source.name):
         asked = asked_of(role, missing_codes, empty, positive, id)
@@ -56,6 +58,9 @@ def update(
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
 
     def changed(_: Any) -> Any:
+        if results.is_done():
+            said.append("An earlier run did this and was stopped before it could say so: nothing was changed again.")
+            return fitted
         if not forget:
             return fitted.partial_fit(*rows)
         receipt = fitted.forget(*rows)
@@ -79,9 +84,19 @@ def kept_model(path: Path) -> Any:
     fitted = persistence.load(path / MODEL_FILE)
     if "moments_" not in vars(fitted):
         raise LatentiaError(
-            f"{path}: the model was learned without its moments, so that nothing can be added. Learn it with --keep-moments."
+            f"{path}: the model was learned without its moments, so that nothing can be added. {_advice(fitted)}"
         )
     return fitted
+
+
+def _advice(model: Any) -> str:
+    """Return how a model of this family is learned so that rows can be added."""
+    name = type(model).__name__
+    if "keep_moments" not in model.get_params(deep=False):
+        return f"Learn it again from all rows: a {name} keeps none."
+    if _of_family(model, "added") is not None:
+        return "Learn it with --keep-moments."
+    return f"Learn it in Python, by {name}(keep_moments=True).fit, and add rows by partial_fit."
 
 
 def learn_again(results: Results, source: str, fit: Any, said: list[str]) -> dict[str, Any]:

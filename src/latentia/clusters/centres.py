@@ -40,6 +40,8 @@ def shares_of_labels(labels: np.ndarray, k: int) -> np.ndarray:
 
 def _ward_means(table: np.ndarray, k: int) -> np.ndarray:
     rows = table[_spread(len(table), max(_LINKED, 2 * k))]
+    if len(rows) < 2:
+        return rows
     clusters = {i: [i] for i in range(len(rows))}
     mergers = linkage(rows, "ward")[: max(len(rows) - k, 0), :2].astype(int)
     for number, (one, other) in enumerate(mergers.tolist(), start=len(rows)):

@@ -9,10 +9,10 @@ import numpy as np
 
 from .._additive import Additive, Receipt
 from ..exceptions import LatentiaError
-from ..moments import FramedSums
+from ..moments import ColumnSpan, FramedSums
 from ..passes import Blocks
-from ._linear_map import Choice, Signal, choose, given, orders_of
-from .views import JointMoments, check_shape, dense_rows, two_views, view_table
+from ._linear_map import Choice, Signal, choose, given
+from .views import JointMoments, dense_rows, two_views, view_table
 
 _LOST = 1e-10  # of the largest singular value of a given map
 
@@ -39,9 +39,7 @@ class AddedViews(Additive):
     def _read(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, reset: bool = True
     ) -> Blocks:
-        blocks = two_views(self, U, V, self._checked_target(y), reset=reset, target=self._target)
-        check_shape(blocks, orders_of(self.method, self.order) if reset and self.linear_map is None else [])
-        return blocks
+        return two_views(self, U, V, self._checked_target(y), reset=reset, target=self._target)
 
     def partial_fit(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None
@@ -104,19 +102,22 @@ class AddedViews(Additive):
 
     def _known_map(self, width: int) -> np.ndarray | None:
         """The given A, checked against the columns of both views."""
-        shape = width, self.n_features_in_
         if self.linear_map is None:
             return None
+        spans = vars(self).get("_spans") or tuple(ColumnSpan.whole(n) for n in (self.n_features_in_, width))
+        of_u, of_v = spans
+        width, shape = len(of_v.weights), (len(of_v.weights), len(of_u.weights))
         found = np.eye(width) if isinstance(self.linear_map, str) else view_table(self.linear_map, "linear_map")
         if found.shape != shape:
             said = "'identity'" if isinstance(self.linear_map, str) else f"an array of shape {found.shape}"
             raise LatentiaError(
                 f"linear_map={said}: views of {shape[1]} and {width} columns need one of shape {shape}."
             )
+        found = (found @ of_u.weights)[of_v.kept]
         sizes = np.linalg.svd(found, compute_uv=False)
-        if width < shape[1] or sizes[-1] <= _LOST * sizes[0]:
+        if len(found) < found.shape[1] or sizes[-1] <= _LOST * sizes[0]:
             raise LatentiaError(
-                f"linear_map has rank {int((sizes > _LOST * sizes[0]).sum())} and {shape[1]} is needed: V must see all that it "
-                "shares with U."
+                f"linear_map has rank {int((sizes > _LOST * sizes[0]).sum())} and {found.shape[1]} is needed: V must see all "
+                "that it shares with U."
             )
         return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.base import TransformerMixin
 
 from .. import _fields as of
 from .._base import halves_of_rows
@@ -17,11 +18,12 @@ from .._stages import Fitted, Part
 from .._validation import weighted
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks
 from ..exceptions import LatentiaError
+from ..moments import ColumnSpan, span_of
 from ..passes import Blocks, RowGroups, deal
 from ._added import AddedViews, Joint
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
-from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map
-from .views import DEALT, JointMoments, two_views, view_table
+from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of
+from .views import DEALT, JointMoments, check_shape, two_views, view_table
 
 _FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
 _SURELY = 10.0  # of those, which Gaussian views with a long memory seldom have either
@@ -68,6 +70,8 @@ class ContrastiveEstimator(AddedViews):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = CONSTRAINTS
     _target: ClassVar[bool] = False
+    _factors: ClassVar[tuple[str, ...]] = ()
+    """Arrays of factors of the columns of U."""
     _limit: ClassVar[float] = 0.3
     _symbol: ClassVar[str] = "mean relative error"
     _unit: ClassVar[str] = "relative to its size"
@@ -82,6 +86,7 @@ class ContrastiveEstimator(AddedViews):
     inverse_map_: Annotated[np.ndarray, of.numbers("V W")]
     mean_: Annotated[np.ndarray, of.numbers("V")]
     n_features_v_: Annotated[int, of.size("W")]
+    _v_names: list[str] | None
     _mean_v: Annotated[np.ndarray, of.numbers("W")]
     _own_given_views: Annotated[np.ndarray, of.numbers("V B")]
 
@@ -107,7 +112,62 @@ class ContrastiveEstimator(AddedViews):
 
     def _fit(self, U: Any, V: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
-        return self._fit_stages(weighted(self._read(U, V, y), sample_weight))
+        rows = weighted(self._read(U, V, y), sample_weight)
+        if self.keep_moments or not self._takes_columns_out:
+            return self._fit_rows(rows)
+        found = [span_of(rows, part) for part in (0, 1)]
+        if found == [None, None]:
+            return self._fit_rows(rows)
+        spans = [span or ColumnSpan.whole(width) for span, (_, width) in zip(found, rows.shapes, strict=False)]
+        for part, (span, name, names) in enumerate(zip(spans, "UV", (self._column_names, self._v_names), strict=True)):
+            if len(span.left_out):
+                span.tell(names, name)
+                rows = span.reduce(rows, part)
+        return self._fit_in_spans(rows, *spans)
+
+    def _fit_in_spans(self, rows: Blocks, of_u: ColumnSpan, of_v: ColumnSpan) -> Self:
+        """Fit on the columns that say something of their own, and give all columns their entries."""
+        names = self._column_names, self._v_names
+        self.n_features_in_, self.n_features_v_ = len(of_u.kept), len(of_v.kept)
+        self._column_names, self._v_names = (
+            own if own is None else [own[i] for i in span.kept] for own, span in zip(names, (of_u, of_v), strict=True)
+        )
+        self._spans = of_u, of_v
+        self._fit_rows(rows)
+        del self._spans
+        self.n_features_in_, self.n_features_v_ = len(of_u.weights), len(of_v.weights)
+        (self._column_names, self._v_names), self._span = names, of_u.beside(of_v)
+        self._widen_views(of_u, of_v)
+        return self
+
+    def _fit_rows(self, rows: Blocks, *more: Any) -> Self:
+        orders = orders_of(self.method, self.order) if self.linear_map is None else []
+        check_shape(rows.n_rows, [width for _, width in rows.shapes], orders)
+        return self._fit_stages(rows)
+
+    @property
+    def _takes_columns_out(self) -> bool:
+        """Whether no parameter speaks of columns by their numbers."""
+        return True
+
+    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
+        """Give arrays of the columns that were kept entries for all columns of both views."""
+        self.linear_map_ = of_v.directions(of_u.coefficients(self.linear_map_), axis=0)
+        self.inverse_map_ = of_u.directions(of_v.coefficients(self.inverse_map_), axis=0)
+        self._own_given_views = of_u.directions(self._span.coefficients(self._own_given_views), axis=0)
+        self.mean_, self._mean_v = of_u.points(self.mean_), of_v.points(self._mean_v)
+        for name in self._factors:
+            setattr(self, name, of_u.coefficients(getattr(self, name)))
+        if "_scale" in vars(self):  # errors are of columns; no other is said to be better than the worst of them
+            scale: np.ndarray = vars(self)["_scale"]
+            self.__dict__["_scale"] = np.maximum(of_u.coefficients(scale), of.LEAST)
+            evidence = self.evidence_
+            for name, worst in (("component_errors", np.max), ("found_again", np.min), ("shares", np.min)):
+                values = getattr(evidence, name)
+                if values is not None:
+                    wide = np.full(len(of_u.weights), worst(values))
+                    wide[of_u.kept] = values
+                    setattr(evidence, name, wide)
 
     def _dealt(self, rows: Blocks) -> RowGroups:
         return deal(rows, DEALT)
@@ -231,6 +291,23 @@ class ContrastiveEstimator(AddedViews):
     def _check_fitted(self) -> None:
         if self._own_given_views.shape[1] != self.n_features_in_ + self.n_features_v_:
             raise LatentiaError("_own_given_views has not the columns of both views")
+
+
+class ViewsTransformer(TransformerMixin):
+    """Base of the contrasts that transform rows of both views."""
+
+    def fit_transform(self, U: Any, V: Any = None, *, sample_weight: Any = None) -> Any:
+        """Fit, and return what ``transform(U, V)`` makes of the same rows.
+
+        Parameters
+        ----------
+        U, V, sample_weight : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+        """
+        return self.fit(U, V, sample_weight=sample_weight).transform(U, V)  # type: ignore[attr-defined]
 
 
 def _with_vetoes(lines: list[Check]) -> list[Check]:

@@ -34,7 +34,7 @@ from .._threads import Parallel
 from .._validation import number_table, table_blocks
 from ..evidence import Check, PartErrors, Reading, above, error_checks
 from ..exceptions import LatentiaError
-from ..moments import column_moments
+from ..moments import ColumnSpan, column_moments
 from ..passes import Block, Blocks, RowGroups, accumulate, deal
 
 _SEED = 0  # of the groups
@@ -165,8 +165,14 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         """
         cases = table_blocks(self, X, reset=True, sparse=False, min_rows=8)
         tables = cases, self._controls(background)
-        dealt = deal(cases, _SEED)
-        return self._fit_stages(cases, self._moments(tables, dealt), dealt)
+        return self._fit_in_span(cases, tables[1])
+
+    def _fit_rows(self, *rows: Blocks) -> BackgroundPCA:
+        dealt = deal(rows[0], _SEED)
+        return self._fit_stages(rows[0], self._moments(rows, dealt), dealt)
+
+    def _widen(self, span: ColumnSpan) -> None:
+        self.components_, self.mean_ = span.coefficients(self.components_), span.points(self.mean_)
 
     def _controls(self, background: Any) -> Blocks:
         if background is None:
@@ -184,7 +190,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             raise LatentiaError(f"background has {background.n_rows} rows: at least 8 are needed.")
         return background
 
-    def _moments(self, rows: tuple[Blocks, Blocks], dealt: RowGroups) -> _Moments:
+    def _moments(self, rows: tuple[Blocks, ...], dealt: RowGroups) -> _Moments:
         """Two passes over each table: columns, and covariances of four groups of rows."""
         d = self.n_features_in_
         if d > _MOST:

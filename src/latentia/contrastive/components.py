@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .. import _fields as of
 from .._base import fitted, fitting
@@ -24,8 +24,8 @@ from .._parameters import Choice, check_parameter
 from .._stages import Fitted
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
-from ..moments import cross_cumulant
-from ._estimator import ContrastiveEstimator, Own
+from ..moments import ColumnSpan, cross_cumulant
+from ._estimator import ContrastiveEstimator, Own, ViewsTransformer
 from ._extract import own_cumulant, parts_of_cumulant
 from .views import two_views
 
@@ -40,7 +40,7 @@ class _Parts(NamedTuple):
     other: np.ndarray
 
 
-class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ContrastiveEstimator):
+class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, ContrastiveEstimator):
     """Split two views into a shared part and a part of each: the linear map between them, covariances and cumulants.
 
     Of rows u = s1 + s2 and v = A s2 + s3 with independent s1, s2 and s3 of any distribution, the fit learns A without a model
@@ -71,7 +71,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     keep_moments : bool, default=False
         Whether to keep all moments up to the fourth of the columns of both views, at most 64, so that rows can be added
-        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 147 MB at most. The answer is the same.
+        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 294 MB at most. The answer is the same.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -311,6 +311,18 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             If a view has another number of columns than in the fit, or NaN.
         """
         return self._own_rows(U, V)
+
+    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
+        super()._widen_views(of_u, of_v)
+        self._regression = of_u.directions(of_v.coefficients(self._regression), axis=0)
+        self._covariances = [
+            span.covariances(one) for span, one in zip((of_u, of_u, of_v), self._covariances, strict=True)
+        ]
+        for order, cumulant in self._cumulants.items():
+            for axis in range(order):
+                cumulant = self._span.directions(cumulant, axis)
+            self._cumulants[order] = cumulant
+        self._n_features_out = len(of_u.weights)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -20,6 +20,7 @@ from .._parameters import Anything, Choice, Seed
 from .._stages import Fitted
 from ..evidence import Check, Evidence, at_most
 from ..exceptions import LatentiaError
+from ..moments import ColumnSpan
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
 
 _LISTED = 12  # spins whose states are all listed; of more, rows are drawn
@@ -52,7 +53,7 @@ class ContrastiveIsing(ContrastiveEstimator):
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     keep_moments : bool, default=False
         Whether to keep all moments up to the fourth of the columns of both views, at most 64, so that rows can be added
-        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 147 MB at most. The answer is the same.
+        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 294 MB at most. The answer is the same.
     random_state : int, default=0
         Seed of the spins that are drawn, where they are more than 12.
     n_jobs : int, optional
@@ -162,6 +163,14 @@ class ContrastiveIsing(ContrastiveEstimator):
             entries are NaN or infinite.
         """
         return self._fit(U, V, sample_weight=sample_weight)
+
+    @property
+    def _takes_columns_out(self) -> bool:
+        return self.edges is None
+
+    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
+        super()._widen_views(of_u, of_v)
+        self.edges_, self.correlations_ = of_u.kept[self.edges_], of_u.covariances(self.correlations_)
 
     def _learn(self, own: Own) -> np.ndarray:
         correlations, edges = _correlations(own.covariance), self._checked_edges(own.moments.widths[0])

@@ -62,7 +62,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     keep_moments : bool, default=False
         Whether to keep all moments up to the fourth of the columns of both views, at most 64, so that rows can be added
-        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 147 MB at most. The answer is the same.
+        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 294 MB at most. The answer is the same.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -108,6 +108,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
 
     _constraints: ClassVar = {**CONSTRAINTS, "degree": Integer(1, 3), "approximation": Choice("adaptive", "paper")}
     _compared = ("coef_", "_scale")
+    _factors = ("coef_",)
     _nouns = ("coefficient", "coefficients", "rows")
     _target: ClassVar[bool] = True
     _symbol: ClassVar[str] = "mean error of a coefficient"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .. import _fields as of
 from .._base import fitted, fitting
@@ -19,7 +19,8 @@ from .._parameters import Integer, OrNone
 from .._stages import Fitted
 from ..evidence import Reading
 from ..exceptions import LatentiaError
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ..moments import ColumnSpan
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, ViewsTransformer
 from .views import view_table
 
 
@@ -31,7 +32,7 @@ class _Axes(NamedTuple):
     total: float
 
 
-class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ContrastiveEstimator):
+class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, ContrastiveEstimator):
     """Directions of large variance in U that are not due to what U shares with V.
 
     Choose it in place of scikit-learn's `PCA` where a second table of the same rows sees a disturbance that is in U as well.
@@ -47,7 +48,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     keep_moments : bool, default=False
         Whether to keep all moments up to the fourth of the columns of both views, at most 64, so that rows can be added
-        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 147 MB at most. The answer is the same.
+        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 294 MB at most. The answer is the same.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -92,6 +93,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
 
     _constraints: ClassVar = {**CONSTRAINTS, "n_components": OrNone(Integer(1))}
     _compared = ("components_",)
+    _factors = ("components_",)
     _nouns = ("direction", "directions", "variance")
     _farthest: ClassVar[float] = 1.0
     _symbol: ClassVar[str] = "mean sine of angle"
@@ -184,6 +186,10 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
 
     def _shares(self) -> np.ndarray:
         return np.clip(self.explained_variance_ratio_, 0.0, 1.0)
+
+    def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
+        super()._widen_views(of_u, of_v)
+        self.naive_variance_ = np.append(self.naive_variance_, np.zeros(len(of_u.left_out)))
 
     # --- use ----------------------------------------------------------------------------------------------------
 

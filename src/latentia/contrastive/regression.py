@@ -45,7 +45,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     keep_moments : bool, default=False
         Whether to keep all moments up to the fourth of the columns of both views, at most 64, so that rows can be added
-        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 147 MB at most. The answer is the same.
+        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 294 MB at most. The answer is the same.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -94,6 +94,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
 
     _constraints: ClassVar = {**CONSTRAINTS, "penalty": OrNone(Choice("l1", "l2")), "alpha": Number(0, closed="low")}
     _compared = ("coef_", "_scale")
+    _factors = ("coef_", "covariates_coef_", "naive_coef_")
     _nouns = ("coefficient", "coefficients", "rows")
     _target: ClassVar[bool] = True
     _symbol: ClassVar[str] = "mean error of a coefficient"

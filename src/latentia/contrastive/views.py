@@ -79,10 +79,10 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
     return blocks
 
 
-def check_shape(blocks: Blocks, orders: Sequence[int]) -> None:
-    """Raise, before any pass, for views of which their shape says that cumulants of these orders cannot be used."""
-    (n, d_u), (_, d_v) = blocks.shapes[:2]
-    n, d = blocks.n_rows, d_u + d_v
+def check_shape(n: int, widths: Sequence[int], orders: Sequence[int]) -> None:
+    """Raise, before any pass, for n rows of views so wide that cumulants of these orders cannot be used."""
+    d_u, d_v = widths[:2]
+    d = d_u + d_v
     if n <= d:
         raise LatentiaError(
             f"The views have {d:,} columns together and {n:,} rows: with no more rows than columns their covariance is "
@@ -212,6 +212,7 @@ class JointMoments:
     @classmethod
     def of_sums(cls, sums: FramedSums, widths: tuple[int, int]) -> JointMoments:
         """Of sums over rows of (u, v), or (u, v, y), of views that are so wide."""
+        check_shape(sums.n_rows, widths, [])
         whole, ends = sums.columns, np.cumsum([0, *widths, len(sums.center) - sum(widths)])
         columns = [
             ColumnMoments(whole.n, whole.mean[a:b], whole.variance[a:b]) for a, b in itertools.pairwise(ends) if a < b

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._archive import array_members, read_member_array
+from .._compressed import open_archive
 from ..exceptions import LatentiaError
 from ..passes.formats import readable
 from .images import check_pixels, image_words
@@ -19,7 +21,9 @@ __all__ = ["ArrayTable", "is_array", "read_array"]
 
 _SUFFIXES = (".npy", ".npz")
 _KINDS = "biuf"
-_MAGIC = 6  # bytes by which NumPy knows its files
+_NPY, _ZIP = b"\x93NUMPY", b"PK"
+_MAGIC = len(_NPY)
+_SPARSE = {"format", "data", "shape"}  # These are in a file of `scipy.sparse.save_npz`.
 _TABLE, _CUBE = 2, 3  # dimensions
 
 
@@ -114,8 +118,10 @@ def _read(target: Path, name: str | None) -> ArrayTable:
             raise LatentiaError(f"{target}: {'a folder, and a file is needed' if target.is_dir() else 'no such file'}.")
         try:
             own, found = _loaded(target, name)
-        except LatentiaError:
-            raise
+        except LatentiaError as error:
+            if str(error).startswith(str(target)):
+                raise
+            raise LatentiaError(f"{target}: not a readable file of NumPy ({error}).") from error
         except Exception as error:  # whatever NumPy meets in a damaged file
             if isinstance(error, OSError) and error.errno is not None:
                 raise
@@ -133,27 +139,27 @@ def _read(target: Path, name: str | None) -> ArrayTable:
 
 
 def _loaded(path: Path, name: str | None) -> tuple[str, Any]:
-    """Name and content of the array that is asked for."""
+    """Return name and content of the array that is asked for, or of the largest table."""
     with open(path, "rb") as file:
-        if not file.read(_MAGIC).startswith((b"\x93NUMPY", b"PK")):
-            raise LatentiaError(f"{path}: not a readable file of NumPy (it begins like neither .npy nor .npz).")
-    loaded = np.load(path, allow_pickle=False)
-    if isinstance(loaded, np.ndarray):
+        start = file.read(_MAGIC)
+    if start == _NPY:
         if name is not None:
             raise LatentiaError(f"{path}: a .npy file holds one array, which has no name; leave {name!r} out.")
-        return "", loaded
-    with loaded:
-        if {"format", "data", "shape"} <= set(loaded.files):
+        return "", np.load(path, allow_pickle=False)
+    if not start.startswith(_ZIP):
+        raise LatentiaError(f"{path}: not a readable file of NumPy (it begins like neither .npy nor .npz).")
+    with open_archive(path) as archive:
+        members = array_members(archive)
+        if set(members) >= _SPARSE:
             return "", _checked(sparse.load_npz(path))
-        arrays = {key: loaded[key] for key in loaded.files if name in (None, key)}
-        listed = ", ".join(loaded.files)
+        arrays = {key: read_member_array(archive, member) for key, member in members.items() if name in (None, key)}
     if name is not None and name not in arrays:
-        raise LatentiaError(f"{path}: no array {name!r}. There are {listed}.")
+        raise LatentiaError(f"{path}: no array {name!r}. There are {', '.join(members)}.")
     if not arrays:
         raise LatentiaError(f"{path}: there are no arrays in the file.")
-    tables = [key for key, one in arrays.items() if one.ndim in (_TABLE, _CUBE) and one.dtype.kind in _KINDS]
-    own = max(tables or arrays, key=lambda key: arrays[key].size)
-    return own, arrays[own]
+    tables = [key for key, array in arrays.items() if array.ndim in (_TABLE, _CUBE) and array.dtype.kind in _KINDS]
+    largest = max(tables or arrays, key=lambda key: arrays[key].size)
+    return largest, arrays[largest]
 
 
 def _checked(table: Any) -> Any:

@@ -12,11 +12,11 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from .._compressed import is_compressed, open_archive
 from ..exceptions import LatentiaError, MissingExtraError
 from ..moments import Graph, as_graph
 from ..passes.formats import (
     chunks,
-    is_packed,
     no_encoding,
     open_lines,
     open_text,
@@ -347,7 +347,7 @@ def _parsed(  # pragma: no cover - compiled
 
 
 def _of_npy(path: Path) -> _Edges:
-    if is_packed(path):
+    if is_compressed(path):
         raise LatentiaError(f"{path}: a packed .npy file cannot be mapped into memory. Unpack it first.")
     table = _loaded(path, lambda _: np.load(path, mmap_mode="r", allow_pickle=False), "NumPy file")
     if table.ndim != 2 or table.shape[1] not in (2, 3) or table.dtype.kind not in "iuf":
@@ -405,8 +405,12 @@ def _coo(ends: np.ndarray, weights: np.ndarray | None, size: int) -> sparse.coo_
 
 
 def _of_npz(path: Path) -> Any:
+    if is_compressed(path):
+        raise LatentiaError(f"{path}: a packed .npz file. Unpack it first.")
+
     def load(file: Any) -> Any:
-        table = sparse.load_npz(file)
+        with open_archive(path, file):
+            table = sparse.load_npz(file)
         if check := getattr(table, "check_format", None):
             check(full_check=True)  # compiled code trusts the numbers of columns
         return table
@@ -422,6 +426,8 @@ def _loaded(path: Path, load: Callable[[Any], Any], what: str) -> Any:
     with readable(path), open_text(path) as file:
         try:
             return load(file)
+        except LatentiaError:
+            raise
         except Exception as error:  # whatever they meet in a damaged file
             if isinstance(error, OSError) and error.errno is not None:
                 raise

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -254,7 +253,7 @@ def _open(path: Path, options: Mapping[str, Any], cache: _Cache, progress: bool)
 
 def _promised(path: Path) -> tuple[int, ...] | None:
     """Numbers of words and labels that the first line of a file states, if it does."""
-    with contextlib.suppress(OSError, EOFError, zlib.error), open_text(path) as file:  # the reader names these
+    with contextlib.suppress(OSError, LatentiaError), open_text(path) as file:  # the reader names these
         first = file.readline(1 << 16).split()
         if len(first) == 3 and all(re.fullmatch(rb"\d{1,18}", number) for number in first):
             return int(first[1]), int(first[2])

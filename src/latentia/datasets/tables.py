@@ -222,11 +222,11 @@ def check_columns(path: Path, kinds: Mapping[str, str], parameter: str | None, n
     ------
     LatentiaError
     """
-    for name in names:
+    for name, times in Counter(names).items():
         if name not in kinds:
             who = "the model needs" if parameter is None else f"{parameter} names"
             raise LatentiaError(f"{path}: no column {name!r}, which {who}. There are {listed(kinds)}.")
-        if list(names).count(name) > 1:
+        if times > 1:
             raise LatentiaError(f"{parameter} names {name!r} twice.")
 
 
@@ -268,11 +268,12 @@ def numeric_columns(
     """
     check_columns(path, kinds, parameter, columns or ())
     check_columns(path, kinds, ignored, ignore)
-    both = [name for name in columns or () if name in ignore]
+    ignored_names = set(ignore)
+    both = [name for name in columns or () if name in ignored_names]
     if both:
         raise LatentiaError(f"{parameter} and {ignored} both name {both[0]!r}: name it in one.")
     chosen = list(columns) if columns else list(_all_numbers(kinds).numbers)
-    chosen = [name for name in chosen if name not in ignore]
+    chosen = [name for name in chosen if name not in ignored_names]
     if len(chosen) < least:
         found = (
             f"{len(chosen)} column{'' if len(chosen) == 1 else 's'} of numbers" if chosen else "no column of numbers"
@@ -289,6 +290,12 @@ def naming(kinds: Mapping[str, str]) -> str | None:
 def dense(table: Table) -> np.ndarray:
     """Its values as an array."""
     return table.values.toarray() if sparse.issparse(table.values) else table.values
+
+
+def places_of(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Return the places of some of the names, which differ."""
+    places = {name: place for place, name in enumerate(names)}
+    return [places[name] for name in wanted]
 
 
 def listed(names: Any, most: int = 30) -> str:
@@ -359,7 +366,8 @@ def _tell_thousands(path: Path, commas: Mapping[str, str]) -> None:
 
 
 def _others(names: Sequence[str], wanted: Wanted) -> list[str]:
-    return [name for name in names if name not in wanted.numbers and name not in wanted.texts]
+    used = {*wanted.numbers, *wanted.texts}
+    return [name for name in names if name not in used]
 
 
 # --- missing values ---------------------------------------------------------------------------------------------
@@ -437,7 +445,7 @@ def _read_matrix(path: Path, choose: Choose, cache: str | os.PathLike[str] | boo
         raise LatentiaError(f"{path}: a matrix holds numbers only; column {wanted.texts[0]!r} cannot be read as text.")
     values = _narrowed(blocks.table())
     if list(wanted.numbers) != names:
-        values = values[:, [names.index(name) for name in wanted.numbers]]
+        values = values[:, places_of(names, wanted.numbers)]
     return Table(values, list(wanted.numbers), {}, range(1, blocks.n_rows + 1), _others(names, wanted), path.name)
 
 

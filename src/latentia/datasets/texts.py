@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, SupportsIndex, overload
 
+from .._compressed import uncompressed_name
+from .._scratch import real_path
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes.formats import (
     CACHE_SUFFIX,
@@ -131,7 +133,7 @@ def _read_texts(source: Path, column: str | None, encoding: str | None, whole: b
     if column is not None and not has_columns(source):
         raise LatentiaError(f"{source}: has no columns. Leave {column!r} out, or name a table .csv, .tsv or .xlsx.")
     if source.is_dir():
-        return _read_folder(source, encoding, None if metadata is None else Path(metadata).resolve())
+        return _read_folder(source, encoding, None if metadata is None else real_path(metadata))
     if has_columns(source):
         return _read_column(source, column, encoding)
     lines = read_lines(source, encoding)
@@ -173,7 +175,7 @@ def _cut(texts: Texts, split: str | int) -> Texts:
         )
     found, names, rows = [], [], []
     for i, (name, text) in enumerate(zip(texts.names, texts.texts, strict=True)):
-        name = name[:-3] if name.lower().endswith(".gz") else name
+        name = uncompressed_name(name)
         for label, piece in pieces[i] or ([("", text)] if text.strip() else []):
             found.append(piece)
             names.append(f"{name}, {label}" if label else name)
@@ -227,7 +229,7 @@ def _read_folder(source: Path, encoding: str | None, other: Path | None) -> Text
     """The texts of all files but ``other``."""
     with readable(source):
         files = sorted(p for p in source.rglob("*") if p.is_file() and not _hidden(p.relative_to(source)))
-        files = [file for file in files if other is None or file.resolve() != other]
+        files = [file for file in files if other is None or real_path(file) != other]
     if not files:
         raise LatentiaError(f"{source}: the folder has no files.")
     if encoding is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._scratch import real_path
 from ..exceptions import LatentiaError
 from .tables import CellError, Table, Wanted, dense, naming, numeric_columns, read_table
 from .texts import read_lines
@@ -147,7 +148,7 @@ def read_views(
         if not any(name in found for found in held.values()):
             raise LatentiaError(f"ignore= names {name!r}, and neither {first} nor {second} has such a column.")
     both = [name for name in tables[0].columns if name in tables[1].columns]
-    if both and first.resolve() == second.resolve():
+    if both and real_path(first) == real_path(second):
         raise LatentiaError(
             f"{first}: is given as U and as V, and both have column {both[0]!r}. Say which columns are whose with columns= "
             "and columns_v=."

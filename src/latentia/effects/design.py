@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
 
 from .._entries import is_missing
-from ..exceptions import LatentiaError, MissingExtraError
+from ..exceptions import LatentiaError
+from .formulas import CONTEXT, MAX_COLUMNS, CheckedFormula, describe_error
 
+_MAX_CELLS = 1 << 27
 _EXTRA = 1e-9  # length of a column, of one, that is left of it beside the others
 
 
@@ -36,7 +39,7 @@ class Design:
         return np.asarray(np.isfinite(self.matrix).all(axis=1))
 
 
-def design_of(formula: str, data: Any, n_rows: int, method: str = "effects") -> Design:
+def design_of(formula: str, data: Any, n_rows: int) -> Design:
     """Columns that a formula makes of a table: see `latentia.effects`.
 
     Parameters
@@ -46,51 +49,87 @@ def design_of(formula: str, data: Any, n_rows: int, method: str = "effects") -> 
     data : DataFrame or dict of columns
         A row for every row of the model's data, in the same order.
     n_rows : int
-    method : str
-        For messages.
+
+    Raises
+    ------
+    LatentiaError
+        If the formula has more than names, numbers and known functions, or does not fit the table.
     """
-    try:
-        import pandas as pd
-        from formulaic import Formula
-    except ImportError:
-        raise MissingExtraError("formulaic", "formulas", method) from None
+    checked = CheckedFormula(formula)
+    import pandas as pd
+
     table = _table(data, n_rows)
-    frame = pd.DataFrame({name: _cells(column) for name, column in table.items()}, index=range(n_rows))
+    checked.check_columns(list(map(str, table)))
+    cells = {
+        str(name): _cells(name, column, checked.categories)
+        for name, column in table.items()
+        if str(name) in checked.columns
+    }
+    levels = {
+        name: len(set(_present(column)))
+        for name, column in cells.items()
+        if _is_text(column) or name in checked.categories
+    }
+    n_columns = checked.max_columns(levels)
+    if n_columns > MAX_COLUMNS or n_columns * n_rows > _MAX_CELLS:
+        raise LatentiaError(
+            f"It makes up to {n_columns} columns of {n_rows} rows, which is too much. Leave out products of columns with many "
+            "levels.",
+            parameter="formula", value=formula,
+        )  # fmt: skip
     try:
-        found = Formula(formula).get_model_matrix(frame, context={}, na_action="drop", output="pandas")
+        frame = pd.DataFrame(cells, index=range(n_rows))
+        with np.errstate(all="ignore"):  # Rows without a finite entry are left out.
+            found = checked.parsed.get_model_matrix(frame, context=CONTEXT, na_action="drop", output="pandas")
         matrix = np.full((n_rows, found.shape[1]), np.nan)
         matrix[found.index] = found.to_numpy(dtype=float)
     except Exception as error:  # of the many that a formula may raise, each says what it is about
         columns = ", ".join(map(str, table))
         raise LatentiaError(
-            f"It cannot be used on the columns {columns}: {_said(error)}",
+            f"It cannot be used on the columns {columns}: {describe_error(error)}",
             parameter="formula",
             value=formula,
         ) from error
     return Design(matrix, [str(term) for term in found.columns])
 
 
-def columns_in(formula: str) -> list[str]:
-    """Names of the columns that a formula asks for, sorted."""
-    try:
-        from formulaic import Formula
-    except ImportError:
-        raise MissingExtraError("formulaic", "formulas", "effects") from None
-    try:
-        return sorted(map(str, Formula(formula).required_variables))
-    except Exception as error:
-        raise LatentiaError(f"It cannot be read: {_said(error)}", parameter="formula", value=formula) from error
-
-
 def columns_of(table: Any, n_rows: int) -> Design:
-    """The columns of a table, centred: numbers as they are, others as their levels but the first."""
+    """Return the columns of a table, centred: numbers as they are, others as indicators of their levels but the first."""
     if not isinstance(table, Mapping) and not hasattr(table, "columns"):
-        values = np.asarray(table, dtype=float).reshape(len(table), -1)
-        table = {f"x{i}": column for i, column in enumerate(values.T)}
-    formula = " + ".join(f"`{name}`" for name in _table(table, n_rows))
-    found = design_of(formula, table, n_rows, "regress")
-    matrix = found.matrix[:, 1:]
-    return Design(matrix - np.nanmean(matrix, axis=0), found.terms[1:])
+        table = _unnamed(table)
+    columns, terms = [], []
+    for name, column in _table(table, n_rows).items():
+        cells = _cells(name, column)
+        if not _is_text(cells):
+            columns.append(np.asarray(cells, dtype=float))
+            terms.append(str(name))
+            continue
+        categories = getattr(getattr(cells, "cat", None), "categories", None)
+        levels = sorted({str(cell) for cell in _present(cells)}) if categories is None else list(map(str, categories))
+        if len(columns) + len(levels) > n_rows:
+            raise LatentiaError(
+                f"Column {name!r} has {len(levels)} levels, which is too many for {n_rows} rows: leave it out."
+            )
+        texts = [None if is_missing(cell) else str(cell) for cell in cells]
+        for level in levels[1:]:
+            columns.append(np.array([np.nan if text is None else float(text == level) for text in texts]))
+            terms.append(f"{name}[T.{level}]")
+    matrix = np.column_stack([*columns, np.zeros((n_rows, 0))])
+    known = np.isfinite(matrix).all(axis=1)
+    return Design(matrix - matrix[known].mean(axis=0) if known.any() else matrix, terms)
+
+
+def _unnamed(table: Any) -> dict[str, np.ndarray]:
+    """Return the columns of an array by made-up names."""
+    try:
+        values = np.asarray(table, dtype=float)
+        return {f"x{i}": column for i, column in enumerate(values.reshape(len(values), -1).T)}
+    except (TypeError, ValueError):
+        raise LatentiaError(
+            "Expected a data frame, a dict of columns, or an array of numbers.",
+            parameter="controls",
+            value=type(table).__name__,
+        ) from None
 
 
 def clusters_of(cluster: Any, data: Any, n_rows: int) -> np.ndarray:
@@ -128,11 +167,6 @@ def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndar
         raise LatentiaError(f"{', '.join(extra)} {follow} from the other terms: leave {them} out.")
 
 
-def _said(error: Exception) -> str:
-    """The kind of an error and its first line: those of formulaic go on with colours."""
-    return f"{type(error).__name__}, {str(error).strip().partition(chr(10))[0]}"
-
-
 def _table(data: Any, n_rows: int) -> dict[Any, Any]:
     """The columns of a table by name."""
     if data is None or not (isinstance(data, Mapping) or hasattr(data, "columns")):
@@ -147,12 +181,31 @@ def _table(data: Any, n_rows: int) -> dict[Any, Any]:
     return table
 
 
-def _cells(column: Any) -> Any:
-    """A column in which empty texts are missing."""
+def _cells(name: Any, column: Any, categories: Collection[str] = ()) -> Any:
+    """Return a column as it enters a design: numbers, a column of categories, or objects, None where there is none.
+
+    Numbers are float, which do not overflow in powers, unless they are ``categories``, whose levels are named as they are.
+    """
     values = np.asarray(column)
+    if values.dtype.kind in "Mmc" or values.ndim != 1:
+        raise LatentiaError(f"Column {name!r} has type {values.dtype}; expected numbers or texts. Make numbers of it.")
+    if hasattr(column, "cat") and hasattr(column.cat, "categories"):
+        return column
+    if values.dtype.kind in "iuf":
+        return values if str(name) in categories else values.astype(float)
     if values.dtype.kind not in "OUS":
-        return column if hasattr(column, "cat") else values
-    return np.array(
-        [None if is_missing(one) or (isinstance(one, str) and not one.strip()) else one for one in values.tolist()],
-        object,
-    )
+        return values
+    cells = [None if is_missing(one) or (isinstance(one, str) and not one.strip()) else one for one in values.tolist()]
+    if any(cell is not None for cell in cells) and all(cell is None or isinstance(cell, Real) for cell in cells):
+        return np.array([np.nan if cell is None else float(cell) for cell in cells])
+    return np.array(cells, object)
+
+
+def _is_text(cells: Any) -> bool:
+    """Return True for a column that becomes indicators of its levels."""
+    return hasattr(cells, "cat") or cells.dtype.kind == "O"
+
+
+def _present(cells: Any) -> list[str]:
+    """Return the entries of a column that are there, as texts."""
+    return [str(cell) for cell in cells if not is_missing(cell)]

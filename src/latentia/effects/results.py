@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
+from .._control_characters import escape_controls
 from .._frames import frame_of_rows
 from .._presentation import shown_by
 from ..exceptions import LatentiaError
@@ -161,4 +162,5 @@ class Effects:
         rows = self.rows()
         for row in rows[:_SHOWN]:
             lines += [f"{row[key_of]:>{width}}  {row['term']:<{wide}}" + "".join(f"{row[key]:>10.3g}" for key in keys)]
-        return "\n".join([*lines, *([f"{len(rows) - _SHOWN} more in to_frame()"] if len(rows) > _SHOWN else [])])
+        more = [f"{len(rows) - _SHOWN} more in to_frame()"] if len(rows) > _SHOWN else []
+        return escape_controls("\n".join([*lines, *more]))

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import _fields as of
+from .._control_characters import escape_controls
 from .._frames import frame_of_rows
 from ..exceptions import LatentiaError
 from ._html import evidence_page
@@ -284,7 +285,7 @@ class Evidence:
             lines += ["", self.closing]
         if self.topics is not None:
             lines += ["", f"--- {self.topics.nouns[1]}", str(self.topics)]
-        return "\n".join(lines)
+        return escape_controls("\n".join(lines))
 
     @property
     def closing(self) -> str:

@@ -48,6 +48,7 @@ from ..moments import (
     WideSums,
     column_moments,
     principal_coordinates,
+    span_of,
 )
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
@@ -82,8 +83,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     Parameters
     ----------
     n_components : int, optional
-        Number of sources K; by default the number of features. With fewer, the data is first reduced to its K leading
-        principal directions.
+        Number of sources K; by default the number of features that are no constants, copies or combinations of others. With
+        fewer than features, the data is first reduced to its K leading principal directions.
     whiten : {"unit-variance", "arbitrary-variance", False}, default="unit-variance"
         As in scikit-learn. "unit-variance": sources have variance one. "arbitrary-variance": the rotation of white rows is
         orthonormal, and the whitening divides by the root of the sums of squares of rows, not of their mean, so that sources
@@ -104,7 +105,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
         Whether to keep fourth moments, so that rows can be added (`partial_fit`), taken away (`forget`), and models merged
-        (`latentia.merge`): 8 (D + 1)^2 (D + 2)^2 bytes of at most 64 columns, 147 MB. Of more columns they are kept in K + 12
+        (`latentia.merge`): 16 (D + 1)^2 (D + 2)^2 bytes of at most 64 columns, 294 MB. Of more columns they are kept in K + 12
         <= 64 directions that the first rows choose, see *new rows outside of the frame* in the evidence. The answer is then
         the theorem's.
     random_state : int, default=0
@@ -201,6 +202,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     converged_: bool
     _n_features_out: Annotated[int, of.size("K")]
+    _rank: int | None = None  # within a fit, of columns that hang on each other
 
     def __init__(
         self,
@@ -248,7 +250,14 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             If a parameter is out of its range, if X has NaN or infinite entries, fewer rows or directions than sources,
             or with ``whiten=False`` columns that are not white or ``noise="gaussian"``.
         """
-        return self._fit_stages(weighted(self._read(X), sample_weight))
+        rows = weighted(self._read(X), sample_weight)
+        span = None if self.keep_moments or self.whiten is False else span_of(rows)
+        self._rank = None if span is None else len(span.kept)
+        if span is not None and self.n_components is None:
+            span.tell(self._column_names)
+        self._fit_stages(rows)
+        del self._rank
+        return self
 
     def _read(self, X: Any, *, reset: bool = True) -> Blocks:
         return table_blocks(self, X, reset=reset, sparse=False)
@@ -376,20 +385,18 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
 
     def _count(self, columns: ColumnMoments) -> int:
         """K, checked against the data."""
-        width, constant = len(columns.variance), np.flatnonzero(columns.variance == 0)
-        size = width if self.n_components is None else int(self.n_components)
-        most = min(width - len(constant), columns.n - 1)
+        width = len(columns.variance)
+        rank = int((columns.variance > 0).sum()) if self._rank is None else self._rank
+        size = rank if self.n_components is None and self._rank else self.n_components or width
+        most = min(rank, columns.n - 1)
         if self.whiten is False and size < width:
             raise LatentiaError(
                 f"with whiten=False all {width} features are sources: leave n_components out.",
                 parameter="n_components", value=size,
             )  # fmt: skip
         if size > most:
-            why = (
-                f"{len(constant)} of {width} features are constant (the first is column {constant[0]})"
-                if len(constant)
-                else f"the data has {columns.n} rows and {width} features"
-            )
+            why = f"{width - rank} of {width} features are constant, copies or combinations of others"
+            why = why if rank < width else f"the data has {columns.n} rows and {width} features"
             raise LatentiaError(
                 f"{why}: this data supports at most {most} components.", parameter="n_components", value=size
             )

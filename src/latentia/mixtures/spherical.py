@@ -38,7 +38,7 @@ from ..evidence import Check, PartErrors, above, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
-from ..moments import FramedSums, WideSums
+from ..moments import ColumnSpan, FramedSums, WideSums
 from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._cloud import gains_more, have_valley, one_cloud
@@ -240,7 +240,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         self._gaps = None if isinstance(X, Blocks) else gaps_of(blocks)
         if self._gaps is not None:
             blocks = whole_rows(blocks, self._gaps, self.n_components - 1, partial(_on_cells, self), self._seed)
-        self._fit_stages(blocks)
+        (self._fit_stages if self.keep_moments or self._gaps is not None else self._fit_in_span)(blocks)
         del self._gaps
         return self
 
@@ -343,6 +343,16 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
+    def _fit_rows(self, rows: Any, *more: Any) -> SphericalGaussianMixture:
+        _check_count(self, rows.n_rows)  # of columns that may be fewer than were given
+        return super()._fit_rows(rows)
+
+    def _widen(self, span: ColumnSpan) -> None:
+        self.means_ = span.points(self.means_)
+        if "_covariances" in vars(self):
+            spread = self._covariances
+            self._covariances = spread @ np.square(span.weights.T) if spread.ndim == 2 else span.covariances(spread)
+
     @property
     def covariances_(self) -> np.ndarray:
         """Covariances, as scikit-learn has them: (K,), (K, D), (K, D, D) or (D, D)."""
@@ -354,10 +364,16 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
 
     @property
     def _mixture(self) -> Mixture:
-        return Mixture(self.means_, self.weights_, self.variance_, vars(self).get("_covariances"), self.prior_strength_)
+        """Of the columns that say something of their own."""
+        means, spread, span = self.means_, vars(self).get("_covariances"), vars(self).get("_span")
+        if span is not None:
+            means = span.select(means)
+            spread = None if spread is None else spread[..., span.kept]
+            spread = spread[:, span.kept] if spread is not None and spread.ndim == 3 else spread
+        return Mixture(means, self.weights_, self.variance_, spread, self.prior_strength_)
 
     def _n_parameters(self) -> int:
-        k, width = self.means_.shape
+        k, width = self._mixture.means.shape
         return n_parameters(k, width, self.covariance_type)
 
     def _check_parameters(self) -> None:
@@ -390,13 +406,15 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             The component of each row.
         """
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
-        return self._mixture.draw(n_samples, rng)
+        rows, components = self._mixture.draw(n_samples, rng)
+        return (rows if "_span" not in vars(self) else self._span.points(rows)), components
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Log-density of each row together with each component, (n, K), block by block."""
         blocks = table_blocks(self, X, reset=False, missing=True)
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
-        mixture = self._mixture
+        mixture, span = self._mixture, vars(self).get("_span")
+        blocks = blocks if span is None else span.reduce(blocks)
         return (log_density(mixture, block[0], block.rows) + log_weights for block in blocks)
 
     def __sklearn_tags__(self) -> Any:
@@ -405,15 +423,15 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return tags
 
     def _check_fitted(self) -> None:
-        found, (k, v) = vars(self).get("_covariances"), self.means_.shape
+        found, own, (k, v) = vars(self).get("_covariances"), self._mixture.covariances, self.means_.shape
         shape = {"diag": (k, v), "full": (k, v, v), "tied": (1, v, v)}.get(self.covariance_type)
         if (None if found is None else np.shape(found)) != shape:
             raise LatentiaError(f"_covariances is not of shape {shape}")
-        if found is not None and self.covariance_type == "diag":
-            if not (np.isfinite(found).all() and (found >= of.LEAST).all()):
+        if own is not None and self.covariance_type == "diag":
+            if not (np.isfinite(own).all() and (own >= of.LEAST).all()):
                 raise LatentiaError("_covariances has an entry that is no variance")
-        elif found is not None:
-            check_covariances(found, "_covariances")
+        elif own is not None:
+            check_covariances(own, "_covariances")
 
 
 def _by_theorem(method: SphericalGaussianMixture, moments: Moments, groups: tuple[int, ...]) -> Recovered | None:

@@ -1,6 +1,6 @@
 """Statistics of the data that the decompositions start from."""
 
-from .additive import WIDEST, CountSums, FramedSums, Sums, check_width
+from .additive import WIDEST, CountSums, Sums, check_width
 from .cooccurrence import Cooccurrence, WordCounts
 from .cumulants import (
     FourthGram,
@@ -12,6 +12,7 @@ from .cumulants import (
 )
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
 from .fourth import FourthMoments, FourthSums, KStatistics
+from .framed import FramedSums
 from .graphs import Graph, as_graph
 from .left import (
     Left,
@@ -23,6 +24,7 @@ from .left import (
 )
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
+from .span import ColumnSpan, span_of
 from .sparse_products import gathered
 from .thinning import DealtCounts, split_counts
 from .vectors import (
@@ -40,6 +42,7 @@ from .wide import WideSums
 __all__ = [
     "WIDEST",
     "ColumnMoments",
+    "ColumnSpan",
     "CommonFrame",
     "Cooccurrence",
     "Coordinates",
@@ -84,6 +87,7 @@ __all__ = [
     "moments_to_cumulants",
     "principal_coordinates",
     "set_partitions",
+    "span_of",
     "split_counts",
     "symmetric_counts",
     "third_moment",

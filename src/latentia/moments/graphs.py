@@ -146,6 +146,11 @@ def _turned(graph: Graph, directed: bool | None) -> Graph:
 # --- sources ------------------------------------------------------------------------------------------------------
 
 
+def is_graph(source: Any) -> bool:
+    """Return True for a graph of networkx or igraph, or a `Graph`; not for a matrix."""
+    return isinstance(source, Graph) or _is_from(source, "networkx") or _is_from(source, "igraph")
+
+
 def _is_from(source: Any, package: str) -> bool:
     """Whether an object's class, or one that it derives from, is of a package."""
     return any(kind.__module__.partition(".")[0] == package for kind in type(source).__mro__)

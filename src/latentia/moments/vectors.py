@@ -279,3 +279,8 @@ def centred_product(table: Any, center: np.ndarray, rows: np.ndarray) -> np.ndar
     if sparse.issparse(table):
         return table.T @ rows - np.outer(center, rows.sum(axis=0))
     return (table - center).T @ rows
+
+
+def dense_table(table: Any) -> np.ndarray:
+    """A table of floats without gaps, of one that may be sparse."""
+    return np.ascontiguousarray(table.toarray() if sparse.issparse(table) else table, np.float64)

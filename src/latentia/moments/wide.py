@@ -5,11 +5,14 @@ principal directions of half of the first rows, which stay as they are: the fram
 
     (x - c) y^T,  |x - c|^2 y,  (x - c)^2
 
-are kept, which tell means and variances of all columns, and how columns hang on the coordinates.
+are kept, which tell means and variances of all columns, and how columns hang on the coordinates. Rows far out are added one by
+one in twice the precision, as in `latentia.moments.framed`, and are read there in an order of their own, so that each has the
+same coordinates whatever comes with it.
 
 What lies outside of the frame is s = S^T (x - c - B y). As long as rows come from one source, its covariance given y stays the
-same. The other half of the first rows, which had no part in the frame, says what it is. A new component adds variance in some
-direction: it is looked for in one half of the later rows, and measured in the other half and in the first rows.
+same. The other half of the first rows, which had no part in the frame, says what it is, as far as it has not been forgotten. A
+new component adds variance in some direction: it is looked for in one half of the later rows, and measured in the other half
+and in the first rows.
 
 Up to 512 columns S is the identity, of more it adds up columns with signs, by a hash of their numbers, so that no D x D matrix
 appears: M. Charikar, K. Chen, M. Farach-Colton, Finding frequent items in data streams, ICALP 2002.
@@ -18,141 +21,30 @@ appears: M. Charikar, K. Chen, M. Farach-Colton, Finding frequent items in data 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
-from scipy import sparse
 
 from .. import _fields as of
-from .._threads import Parallel
 from ..exceptions import LatentiaError
-from ..passes import Block, Blocks, RowGroups, accumulate
-from ..passes.blocks import mixed_bits
-from .additive import WIDEST, FramedSums
-from .products import CHUNK
+from ..passes import Blocks, RowGroups, accumulate
+from . import twofold
+from .additive import WIDEST
+from .framed import FramedSums
+from .frames import FIRST, FIRST_HALF, BesideMoments, Frame
 from .vectors import (
     ColumnMoments,
     Coordinates,
-    centred_product,
     column_moments,
     principal_coordinates,
-    squared_distances,
 )
 
-_BUCKETS = 512  # columns, or sums of columns, whose products are kept outside of the frame
-_FIRST_HALF = (0, 1)  # groups
+_IN_TWO = ("sketch", "energy", "squares", "products")  # sums that are kept in twice the precision
 _ROWS_A_DIRECTION = 4  # of the first rows, at least
 _LOOKED_AT = 12  # leading directions outside of the frame
 _LEAST_RISE, _DEVIATIONS = 0.1, 4.0  # of a variance, that is let pass, or so many of its standard deviations
 _ROUNDING = 1e-9  # of all variance
 _GAUSSIAN = 3.0  # kurtosis
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Directions of the first rows, and what these say of the rest.
-
-    Attributes
-    ----------
-    center : ndarray of shape (D,)
-    basis : ndarray of shape (D, b)
-        B, orthonormal.
-    members : ndarray of int
-        Hashes of the first rows, in order.
-    products : ndarray of shape (q + b + 1, q + b + 1)
-        Of the rows that had no part in the directions: sums of products of (s, y, 1).
-    fourth : ndarray of shape (q,)
-        Of the same rows: sums of s^4.
-    """
-
-    center: Annotated[np.ndarray, of.numbers("V")]
-    basis: Annotated[np.ndarray, of.numbers("V Q")]
-    members: Annotated[np.ndarray, of.Field("*", ("int64",))]
-    products: Annotated[np.ndarray, of.numbers("S S")]
-    fourth: Annotated[np.ndarray, of.numbers("*", 0.0)]
-
-    @property
-    def coordinates(self) -> Coordinates:
-        return Coordinates(self.center, self.basis)
-
-    @cached_property
-    def buckets(self) -> sparse.csr_array:
-        """S, (D, q): a column in a bucket, with a sign; each in its own where there are few."""
-        width = len(self.center)
-        numbers = mixed_bits(np.arange(1, width + 1, dtype=np.uint64))
-        places = np.arange(width) if width <= _BUCKETS else (numbers >> np.uint64(1)) % np.uint64(_BUCKETS)
-        signs = np.where(numbers & np.uint64(1), 1.0, -1.0) if width > _BUCKETS else np.ones(width)
-        return sparse.csr_array((signs, (np.arange(width), places.astype(np.int64))), (width, min(width, _BUCKETS)))
-
-    @cached_property
-    def _inside(self) -> np.ndarray:
-        """S^T (c, B), (q, b + 1)."""
-        return np.asarray(self.buckets.T @ np.column_stack([self.basis, self.center]))
-
-    def outside(self, table: Any, y: np.ndarray) -> np.ndarray:
-        """s of the rows of a table, (n, q), with their coordinates (y, 1)."""
-        if sparse.issparse(table):
-            return (table @ self.buckets).toarray() - y @ self._inside.T
-        left = table - self.center - y[:, :-1] @ self.basis.T
-        return left if left.shape[1] <= _BUCKETS else np.asarray((self.buckets.T @ left.T).T)
-
-    def is_that_of(self, other: Frame) -> bool:
-        return np.array_equal(self.center, other.center) and np.array_equal(self.basis, other.basis)
-
-
-class _Beside(NamedTuple):
-    """What is added up beside the moments: of four groups of rows, of all, and of two halves."""
-
-    sketch: np.ndarray
-    energy: np.ndarray
-    squares: np.ndarray
-    products: np.ndarray
-    fourth: np.ndarray
-
-
-class _BesideMoments:
-    """In-place statistic: `_Beside`, its last two of rows that are not among the frame's members."""
-
-    def __init__(self, frame: Frame, dealt: RowGroups) -> None:
-        self.frame, self.dealt = frame, dealt
-
-    def zero(self) -> _Beside:
-        (width, b), g = self.frame.basis.shape, self.dealt.n
-        q = self.frame.buckets.shape[1]
-        shapes = (g, width, b + 1), (g, b + 1), (width,), (2, q + b + 1, q + b + 1), (2, q)
-        return _Beside(*(np.zeros(shape) for shape in shapes))
-
-    def add_tasks(self, state: _Beside, block: Block, parallel: Parallel) -> _Beside:
-        groups, leaders = self.dealt.of(block.rows), self.dealt.leaders
-        new = np.ones(len(groups), bool) if leaders is None else ~np.isin(leaders[block.rows], self.frame.members)
-        for g in self.dealt.all:
-            rows = np.flatnonzero(groups == g)
-            for a in range(0, len(rows), CHUNK):
-                self._add(state, block[0][rows[a : a + CHUNK]], g, new[rows[a : a + CHUNK]])
-        return state
-
-    def _add(self, state: _Beside, table: Any, group: int, new: np.ndarray) -> None:
-        frame = self.frame
-        y = frame.coordinates(table)
-        state.sketch[group] += centred_product(table, frame.center, y)
-        state.energy[group] += squared_distances(table, frame.center) @ y
-        state.squares[:] += _squares(table, frame.center)
-        if new.any():
-            s = frame.outside(table[new], y[new])
-            rows = np.hstack([s, y[new]])
-            half = int(group not in _FIRST_HALF)
-            state.products[half] += rows.T @ rows
-            state.fourth[half] += (s**4).sum(axis=0)
-
-
-def _squares(table: Any, center: np.ndarray) -> np.ndarray:
-    """sum_n (x_n - c)^2 of every column."""
-    if not sparse.issparse(table):
-        return np.asarray(((table - center) ** 2).sum(axis=0))
-    numbers = table.astype(np.float64, copy=False)
-    sums, squares = (np.asarray(one.sum(axis=0)).ravel() for one in (numbers, numbers.multiply(numbers)))
-    return squares - 2 * center * sums + table.shape[0] * center**2
 
 
 class Outside(NamedTuple):
@@ -191,8 +83,14 @@ class WideSums:
         Sums of |x - c|^2 (y, 1).
     squares : ndarray of shape (D,)
         Sums of (x - c)^2.
-    products : ndarray of shape (2, q + b + 1, q + b + 1)
-        Of rows that are not among the first, in two halves: sums of products of (s, y, 1).
+    products : ndarray of shape (3, q + b + 1, q + b + 1)
+        Sums of products of (s, y, 1): of later rows, in two halves, and of the first rows that had no part in the directions.
+    fourth : ndarray of shape (q,)
+        Of the latter: sums of s^4.
+    rest : dict of ndarray
+        What ``sketch``, ``energy``, ``squares`` and ``products`` round away.
+    members, copies : ndarray of int
+        Hashes of the first rows, in order, and how often each is there.
     """
 
     frame: Frame
@@ -201,6 +99,10 @@ class WideSums:
     energy: Annotated[np.ndarray, of.numbers("* *")]
     squares: Annotated[np.ndarray, of.numbers("V")]
     products: Annotated[np.ndarray, of.numbers("* S S")]
+    fourth: Annotated[np.ndarray, of.numbers("*", 0.0)]
+    rest: Annotated[dict[str, np.ndarray], of.numbers("...")]
+    members: Annotated[np.ndarray, of.Field("*", ("int64",))]
+    copies: Annotated[np.ndarray, of.Field("*", ("int64",), 0)]
 
     @classmethod
     def of_blocks(
@@ -208,16 +110,19 @@ class WideSums:
     ) -> Self:
         """Of the rows of the first part, in the frame of others where these are given: two passes, or seven."""
         frame = _frame_of(blocks, dealt, n_directions, options) if like is None else like.frame
-        mapped = blocks.map(
-            lambda block: [frame.coordinates(block[0])[:, :-1]], [(blocks.n_rows, frame.basis.shape[1])]
-        )
-        inside = FramedSums.of_blocks(mapped, order, dealt, None if like is None else like.inside, **options)
-        beside = accumulate(blocks, _BesideMoments(frame, dealt), **options)
-        if like is None:
-            members = np.unique(dealt.leaders) if dealt.leaders is not None else frame.members
-            frame = replace(frame, members=members, products=beside.products[1].copy(), fourth=beside.fourth[1])
-            beside = beside._replace(products=np.zeros_like(beside.products))
-        return cls(frame, inside, *beside[:4])
+        mapped = blocks.map(lambda block: [frame.places(block[0])[:, :-1]], [(blocks.n_rows, frame.basis.shape[1])])
+        inside = FramedSums.of_blocks(mapped, order, dealt, None if like is None else like.inside, np.inf, **options)
+        statistic = BesideMoments(frame, dealt, None if like is None else like.members)
+        beside, rows, kinds = accumulate(blocks, statistic, **options)
+        frame.check_reach(rows := np.vstack(rows))
+        rest = statistic.add_far(beside, rows, np.vstack(kinds))
+        leaders = np.empty(0, np.int64) if dealt.leaders is None else dealt.leaders
+        members, copies = np.unique(leaders, return_counts=True)
+        known = np.ones(len(members), bool) if like is None else np.isin(members, like.members)
+        return cls(
+            frame=frame, inside=inside, **beside._asdict(), rest={name: getattr(rest, name) for name in _IN_TWO},
+            members=members[known], copies=copies[known],
+        )  # fmt: skip
 
     @property
     def n_rows(self) -> int:
@@ -225,8 +130,13 @@ class WideSums:
 
     @property
     def n_bytes(self) -> int:
-        frame = self.frame
-        arrays = frame.basis, frame.members, frame.products, self.sketch, self.energy, self.squares, self.products
+        arrays = (
+            self.frame.basis,
+            self.members,
+            self.copies,
+            *(getattr(self, name) for name in _IN_TWO),
+            *self.rest.values(),
+        )
         return self.inside.n_bytes + sum(one.nbytes for one in arrays)
 
     @property
@@ -277,11 +187,20 @@ class WideSums:
                 "the same saved model of some first rows at every site, add the site's rows, merge, and forget the first rows "
                 "for each site but one."
             )
-        added = {
-            name: getattr(self, name) + sign * getattr(other, name)
-            for name in ("sketch", "energy", "squares", "products")
-        }
-        return replace(self, inside=self.inside.plus(other.inside, sign), **added)
+        rest: dict[str, np.ndarray] = {}
+        added: dict[str, Any] = {}
+        for name in _IN_TWO:
+            added[name], rest[name] = twofold.add_tables(
+                (getattr(self, name), self.rest[name]), (getattr(other, name), other.rest[name]), sign
+            )
+        members, places = np.unique(np.append(self.members, other.members), return_inverse=True)
+        copies = np.bincount(places, np.append(self.copies, sign * other.copies), len(members)).astype(np.int64)
+        if (copies < 0).any():
+            raise LatentiaError("Rows are to be forgotten that are not all among those of the model.")
+        fourth = np.maximum(self.fourth + sign * other.fourth, 0.0)
+        there = copies > 0
+        added |= {"rest": rest, "members": members[there], "copies": copies[there]}
+        return replace(self, inside=self.inside.plus(other.inside, sign), fourth=fourth, **added)
 
     def outside(self) -> Outside | None:
         """The variance of later rows outside of the frame; None where there are too few.
@@ -289,8 +208,8 @@ class WideSums:
         Directions are those in which one half of the later rows varies most; how much the other half does is compared with the
         first rows. Of both ways the lesser one counts.
         """
-        b, first = self.frame.basis.shape[1], self.frame.products
-        halves = [(half, float(half[-1, -1])) for half in self.products]
+        b, first = self.frame.basis.shape[1], self.products[FIRST]
+        halves = [(half, float(half[-1, -1])) for half in self.products[:FIRST]]
         if min(first[-1, -1], *(n for _, n in halves)) <= 2 * (b + 1):
             return None
         total, found = _spread(first), []
@@ -305,14 +224,15 @@ class WideSums:
             at = int(np.argmax(rise / limit))
             found.append((rise[at] / limit[at], float(rise[at]), float(limit[at])))
         _, rise, limit = min(found)
-        later = self.products.sum(axis=0)
+        later = self.products[:FIRST].sum(axis=0)
         before, after = (float(np.trace(_given(part, b))) / max(_spread(part), of.LEAST) for part in (first, later))
         return Outside(round(float(later[-1, -1])), (before, after), rise, limit)
 
     def _kurtosis(self, directions: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """Of the first rows along directions, as of independent columns: that of most of them, and what single ones add."""
-        n = self.frame.products[-1, -1]
-        second, fourth = np.diag(self.frame.products)[: len(directions)] / n, self.frame.fourth / n
+        first = self.products[FIRST]
+        n = first[-1, -1]
+        second, fourth = np.diag(first)[: len(directions)] / n, self.fourth / n
         usual = (
             max(_GAUSSIAN, float(np.median(fourth[second > 0] / second[second > 0] ** 2)))
             if second.any()
@@ -330,15 +250,15 @@ def _frame_of(blocks: Blocks, dealt: RowGroups, n_directions: int, options: dict
             f"components: moments are kept of at most {WIDEST}. Ask for {n_directions - WIDEST} components fewer, or fit "
             "without keep_moments."
         )
-    half, needed = blocks.group(_FIRST_HALF, dealt), _ROWS_A_DIRECTION * n_directions
+    half, needed = blocks.group(FIRST_HALF, dealt), _ROWS_A_DIRECTION * n_directions
     if half.n_rows < needed // 2:
         raise LatentiaError(
             f"The first batch has {blocks.n_rows} rows, from which the {n_directions} directions are chosen in which moments "
             f"of wide tables are kept: begin with a batch of {needed} different rows at least."
         )
-    center = column_moments(blocks, **options).mean
-    coordinates, _ = principal_coordinates(half, n_directions, center, slack=1.0, **options)
-    return Frame(center, coordinates.basis, np.empty(0, np.int64), np.empty((0, 0)), np.empty(0))
+    columns = column_moments(blocks, **options)
+    coordinates, _ = principal_coordinates(half, n_directions, columns.mean, slack=1.0, **options)
+    return Frame(columns.mean, np.ascontiguousarray(coordinates.basis), float(columns.variance.sum()))
 
 
 def _centred(products: np.ndarray) -> np.ndarray:

@@ -253,7 +253,7 @@ class _Folder:
         pieces = self.read(self._fit)
         header = None
         if pieces is not None:
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 header = json.loads(pieces[0])
         if not isinstance(header, dict) or not {"task", "parameters", "data", "versions", "seed"} <= header.keys():
             raise LatentiaError(
@@ -345,7 +345,9 @@ def _is_own(path: Path) -> bool:
     if not (path.name == _LOCK or _OWN.fullmatch(path.name)) or path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(_FIRST_LINE)) == _FIRST_LINE
+        start = file.read(len(_FIRST_LINE))
+    # A lock may have been made without its line: the disk was full, or the process was killed.
+    return start == _FIRST_LINE or (path.name == _LOCK and _FIRST_LINE.startswith(start))
 
 
 class _PassFile:

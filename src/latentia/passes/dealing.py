@@ -31,7 +31,8 @@ _ONCE = 0.5  # of the different rows, which then are there once, in a source tha
 def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
     """Groups of the rows of blocks without sequences, for error bars.
 
-    A sample of the rows tells whether the source repeats itself; only then are all of them read for it.
+    A sample of the rows tells whether the source repeats itself; only then are all of them read for it. Where there are so few
+    different rows that a group would have none of them, copies are not put together.
 
     Parameters
     ----------
@@ -51,7 +52,9 @@ def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
     if n == 1 or not _repeats(blocks):
         return dealt
     leaders = _first_copies(blocks)
-    return dealt if leaders is None else replace(dealt, leaders=leaders)
+    if leaders is None:
+        return dealt
+    return _together(dealt, leaders)
 
 
 def deal_by_content(blocks: Blocks, n: int = 4) -> RowGroups:
@@ -113,7 +116,7 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGr
     rows = np.repeat(starts, lengths) + np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     leaders = np.arange(int(rows.max()) + 1)
     leaders[rows] = rows + shift
-    return replace(dealt, leaders=leaders)
+    return _together(dealt, leaders)
 
 
 def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> RowGroups:
@@ -163,6 +166,12 @@ def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
     """
     width = min(sum(shape[1] for shape in blocks.shapes), _WIDEST)
     return blocks.some_rows(max(min(most, _SAMPLE_ENTRIES // max(width, 1)), _FEWEST_ROWS))
+
+
+def _together(dealt: RowGroups, leaders: np.ndarray) -> RowGroups:
+    """Groups with copies together, unless one of them would have no rows."""
+    found = replace(dealt, leaders=leaders)
+    return found if np.bincount(found.of(np.arange(len(leaders))), minlength=dealt.n).all() else dealt
 
 
 def _repeats(blocks: Blocks) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .._frames import table_of
+from .._scratch import real_path
 from ..exceptions import LatentiaError
 
 
@@ -185,9 +185,7 @@ class MappedTable(NamedTuple):
             if array is None or origin is None or not array.flags.c_contiguous:
                 return part
             apart = array.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
-            found.append(
-                (str(Path(str(origin.filename)).resolve()), array.dtype.str, origin.offset + apart, array.shape)
-            )
+            found.append((str(real_path(origin.filename)), array.dtype.str, origin.offset + apart, array.shape))
         return cls(tuple(found), part.shape)
 
     def table(self) -> Any:

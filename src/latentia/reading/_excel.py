@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
+from .._compressed import open_archive
 from ..exceptions import FileNotice, LatentiaError, MissingExtraError, warn
 from ..passes.formats import free_memory, readable
 
@@ -77,9 +77,8 @@ def _unreadable(path: Path, error: Exception) -> LatentiaError:
 
 def _checked_size(path: Path, file: Any) -> int:
     """How many bytes the workbook has when it is unpacked, if they can be held."""
-    with zipfile.ZipFile(file) as parts:
+    with open_archive(path, file) as parts:
         size = sum(part.file_size for part in parts.infolist())
-    file.seek(0)
     if _PER_BYTE * size > free_memory():
         raise LatentiaError(
             f"{path}: {size} bytes when unpacked, which do not fit into memory. Save the sheet as .csv."

@@ -40,6 +40,7 @@ from ..likelihood import Refine, Refinement, over, race, race_updates, refine, s
 from ..likelihood.gaussian import check_covariances
 from ..moments import (
     ColumnMoments,
+    ColumnSpan,
     CommonFrame,
     Coordinates,
     CountSums,
@@ -52,6 +53,7 @@ from ..moments import (
     left_of_tensor,
     left_within_views,
     means_given_middle,
+    span_of,
 )
 from ..passes import Block, Blocks, RowGroups, accumulate, deal_sequences
 from ..simplex import distributions, simplex_least_squares
@@ -441,9 +443,17 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             self.means_, self.variances_ = chain.emissions, chain.variances
         if chain.covariances is not None:
             self.covariances_ = chain.covariances[0] if self.covariance_type == "tied" else chain.covariances
+        if "_span" in vars(self):
+            self._widen(self._span)
         self.start_ = fitted.model.start
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + fitted.model.n_passes
+
+    def _widen(self, span: ColumnSpan) -> None:
+        self.means_ = span.points(self.means_)
+        self.variances_ = np.maximum(self.variances_ @ np.square(span.weights.T), of.LEAST)
+        if "covariances_" in vars(self):
+            self.covariances_ = span.covariances(self.covariances_)
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         one, two = self._chain.emissions, other._chain.emissions
@@ -483,7 +493,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         for t, draw in enumerate(draws):
             state = min(int(np.searchsorted(cumulated[state], draw, side="right")), last - 1)
             states[t] = state
-        return self._kind.draw(self._chain, states, rng), states
+        rows = self._kind.draw(self._chain, states, rng)
+        return rows if "_span" not in vars(self) else self._span.points(rows), states
 
     def _n_parameters(self) -> int:
         k = len(self.startprob_)
@@ -511,6 +522,11 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """The steps of a fit."""
         whole, is_read = self._encoded(X, lengths, reset), isinstance(X, Blocks)
         seen = whole if is_read else observed(whole, self._kind.missing)
+        if reset and not isinstance(self._kind, Symbols | Counts) and self.init is None:
+            span = span_of(seen)
+            if span is not None:
+                span.tell()
+                self._span, whole, seen = span, span.reduce(whole), span.reduce(seen)
         return _Steps(whole, seen, int(is_read and isinstance(self._kind, Symbols | Counts)))
 
     def _encoded(self, X: Any, lengths: Any, reset: bool) -> Blocks:
@@ -533,7 +549,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             blocks = sequence_blocks(self._kind.values(first), lengths)
         else:  # a fit's statistics refuse what is no number, and the encoding of symbols does
             blocks = self._kind.blocks(X) if reset or isinstance(self._kind, Symbols | Counts) else finite_blocks(X)
-        return long_enough(blocks) if reset else blocks
+        if reset:
+            return long_enough(blocks)
+        return blocks if "_span" not in vars(self) else self._span.reduce(blocks)
 
     def _check_fitted(self) -> None:
         chain, own = self._chain, vars(self)

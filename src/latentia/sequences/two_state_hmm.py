@@ -253,6 +253,8 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
 
         Neighbours tell whether there is a chain; where its memory is long, steps farther apart tell more of its symbols.
         """
+        if np.count_nonzero(moments.occurrences) < 2:
+            raise LatentiaError("All steps show the same symbol: there are no states to find.")
         method = self._pairs
         first = method.found(moments, (1.0,))
         return Learned(first, method.found_farther(moments, first) if method.is_strong(first) else first.rejected())

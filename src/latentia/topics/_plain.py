@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .._control_characters import escape_controls
+
 _LEAST_WORDS, _ANCHORS = 30, 20  # characters of words, however narrow the terminal, and of anchor words
 
 
@@ -85,7 +87,7 @@ def as_text(columns: Mapping[str, Sequence[Any]], index: Sequence[Any], index_na
         pad = str.ljust if FORMATS.get(name) is str else str.rjust
         width = max(map(len, [name, *texts]))
         padded.append([pad(text, width) for text in [name, *texts]])
-    return "\n".join("  ".join(row).rstrip() for row in zip(*padded, strict=True))
+    return escape_controls("\n".join("  ".join(row).rstrip() for row in zip(*padded, strict=True)))
 
 
 def _room(cells: Mapping[str, Sequence[str]]) -> int:

@@ -22,7 +22,7 @@ from ..exceptions import LatentiaError
 from ..likelihood import EStep, Refine, Refinement, fold_in, over, refine, token_probabilities
 from ..metrics import l1_distances, split_tokens
 from ..passes import Blocks, RowGroups
-from ._collapsed import CollapsedUpdate, held_shares
+from ._collapsed import CollapsedUpdate, fit_in_memory, held_shares
 from ._ordering import OwnOrder
 from ._sampling import SampledTopics, can_be_sampled, mean_proportions, sample_topics
 
@@ -154,8 +154,8 @@ class Starts(NamedTuple):
     dirichlet : ndarray of shape (K,) or None
         Parameters of their proportions, where they are recovered as well.
     topics_of : dict from names to functions
-        Each returns topics of shape (K', V), or None where there are none; sweeps start at the last one. More than K topics start
-        a search: those that are most alike are joined on the way.
+        Each returns topics of shape (K', V), or None where there are none; sweeps start at the last one. More than K topics
+        start a search: those that are most alike are joined on the way.
     """
 
     recovered: np.ndarray
@@ -207,6 +207,14 @@ class Refiner:
         """Return the topics of some groups."""
         way, n_averaged = self.way, _AVERAGED if groups == self.folds.all else _AVERAGED_OF_PART
         documents = self._documents(groups, self.folds)
+        no_more = starts.dirichlet is None and len(starts.topics_of) == 1
+        if (
+            way is None
+            and self.steps == "auto"
+            and no_more
+            and not fit_in_memory(self.n_entries, len(starts.recovered))
+        ):
+            return RefinedTopics.none(starts.recovered)  # What packed shares leave out is more than anchors err.
         return refine_topics(starts, documents, self.steps, way, self.alpha_sum, n_averaged=n_averaged)
 
     @cached_property
@@ -247,7 +255,7 @@ def refine_topics(
     burn_in: int | Literal["auto"] = "auto",
     n_averaged: int = _AVERAGED,
 ) -> RefinedTopics:
-    """Refine topics; without a way they are sampled from the first start, or swept from the last where they cannot be sampled."""
+    """Refine topics; without a way they are sampled from the first start, or swept from the last if they cannot be."""
     recovered, dirichlet, topics_of = starts
     table, k = documents.table, len(recovered)
     if way is None or steps != "auto":

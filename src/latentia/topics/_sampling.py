@@ -1,28 +1,29 @@
 """Posterior means of topics by collapsed Gibbs sampling whose draws hang on the content of the documents alone.
 
 Model: a document has proportions from Dirichlet(alpha), a topic has word probabilities from Dirichlet(beta), and every
-occurrence of a word draws a topic and then the word. With proportions and topics integrated out, the topic z of an occurrence of
-word w in document d has, given the topics of all others,
+occurrence of a word draws a topic and then the word. With proportions and topics integrated out, the topic z of an
+occurrence of word w in document d has, given the topics of all others,
 
     P(z = k)  proportional to  (n_dk + alpha_k) (n_wk + beta_w) / (n_k + sum beta),
 
-n being the counts of the other occurrences: of topics in the document, of words in topics, of topics. A sweep draws every z anew.
-After a burn-in the probabilities themselves, not the draws, are summed over sweeps; the sums with beta, normalised, estimate the
-posterior mean of the topics.
+n being the counts of the other occurrences: of topics in the document, of words in topics, of topics. A sweep draws every z
+anew. After a burn-in the probabilities themselves, not the draws, are summed over sweeps; the sums with beta, normalised,
+estimate the posterior mean of the topics.
 
-Documents are cut into groups by a hash of their content. Within a group every document sees the counts of words in topics as they
-stood before the group; whole numbers are added afterwards. A draw is a hash of the content of the document, the ordinal of its
-copy, the place of the word and the sweep. Probabilities are summed in multiples of 2^-20, which double precision adds exactly. So
-neither a seed nor the order of documents nor the number of threads enters the answer.
+Documents are cut into groups by a hash of their content. Within a group every document sees the counts of words in topics
+as they stood before the group; whole numbers are added afterwards. A draw is a hash of the content of the document, the
+ordinal of its copy, the place of the word and the sweep. Probabilities are summed in multiples of 2^-20, which double
+precision adds exactly. So neither a seed nor the order of documents nor the number of threads enters the answer.
 
-The parameters alpha and beta follow Minka's fixed point on the counts. beta has a number for each word, shared by the topics: words
-that are common to all topics have a large one.
+The parameters alpha and beta follow Minka's fixed point on the counts. beta has a number for each word, shared by the
+topics: words that are common to all topics have a large one.
 
 Memory: 4 bytes for every occurrence of a word, and for every word and topic 20 bytes and 8 for each thread.
 
-Source: T. Griffiths, M. Steyvers, Finding scientific topics, PNAS 101, 2004, for the sampler; H. Wallach, D. Mimno, A. McCallum,
-Rethinking LDA: why priors matter, NIPS 2009, and T. Minka, Estimating a Dirichlet distribution, 2000, for the priors; D. Newman,
-A. Asuncion, P. Smyth, M. Welling, Distributed algorithms for topic models, JMLR 10, 2009, for documents that are updated together.
+Source: T. Griffiths, M. Steyvers, Finding scientific topics, PNAS 101, 2004, for the sampler; H. Wallach, D. Mimno, A.
+McCallum, Rethinking LDA: why priors matter, NIPS 2009, and T. Minka, Estimating a Dirichlet distribution, 2000, for the
+priors; D. Newman, A. Asuncion, P. Smyth, M. Welling, Distributed algorithms for topic models, JMLR 10, 2009, for documents
+that are updated together.
 """
 
 from __future__ import annotations
@@ -363,8 +364,8 @@ def _draw_topics(
 ):  # pragma: no cover - compiled
     """Draw topics for the words of some documents; return their log-likelihood in units of 2^-20 nats.
 
-    ``by_word`` and ``inverse`` are counts with their prior and one over their sums; or, where nothing has ``started``, topics and
-    ones. ``sums``, if it has rows, gains the probabilities.
+    ``by_word`` and ``inverse`` are counts with their prior and one over their sums; or, where nothing has ``started``, topics
+    and ones. ``sums``, if it has rows, gains the probabilities.
     """
     k = len(alpha)
     n_topics = histogram.shape[1] - 1
@@ -393,10 +394,7 @@ def _draw_topics(
             for e in range(first, last):
                 w = indices[e]
                 for _ in range(data[e]):
-                    if started:
-                        z = old[t]
-                    else:
-                        z = new[t]
+                    z = old[t] if started else new[t]
                     total = np.float32(0)
                     for b in range(k // 8):
                         c = 8 * b

@@ -110,13 +110,14 @@ class AnchorTopics(Admixture, AddedDocuments):
         RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass). The fit measures no
         errors for the latter two; ``evidence_.stability`` does.
     refine : int or "auto", default="auto"
-        Sweeps over the documents that refine the recovered topics (difference 9), each a pass over the data. "auto" starts
-        softly, tries more topics where the data has them and joins those that are most alike, and stops when the improvement
-        is negligible: after 10 to 60. It makes none in the papers' variants (``embedding="projection"``, ``recover``
-        other than "l2"); and where the data has no more directions than topics, none if the shares of all counts do not fit
-        in memory, or if sweeps lead further away than the recovered topics err. A number sets how many sweeps there are, from
-        the anchors' topics as they are. 0 keeps to the theorems. Topics of anchors that you give start as they are. See
-        ``refinement_``, and *refinement has converged* in the evidence.
+        Sweeps over the documents that refine the recovered topics (difference 9). "auto" samples the topics of all words
+        from the topics of the anchors, or from more of them where the data has more directions, whichever predicts other
+        documents better: 20 to 100 sweeps until the likelihood rises no more, and 40 that are averaged. Where sampling
+        predicts clearly worse than the recovered topics or than sweeps of collapsed variational Bayes, these stand. Counts
+        that are not whole, and more than five million stored counts, are swept, not sampled. There is no refinement in the
+        papers' variants (``embedding="projection"``, ``recover`` other than "l2"). A number sets how many sweeps there are,
+        from the topics of the anchors: half of them are averaged. 0 keeps to the theorems. See ``refinement_``, and in the
+        evidence *refinement has converged* and *noise of the draws*.
     min_df : int, optional
         Number of documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
     runoff_df : int, default=2
@@ -198,18 +199,21 @@ class AnchorTopics(Admixture, AddedDocuments):
     7. The probability of the runoff word in a topic is divided among its words in proportion to their frequency, where
        the thesis gives these words probability zero; the error stays within the lemma's.
     8. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
-    9. ``refine`` is not in the thesis: collapsed variational Bayes of order zero (Asuncion et al. 2009), with 0.03
-       pseudo-counts for a word in a topic and estimated ones for topics in a document. An occurrence of a word has no say
-       in its own attribution, neither through its document nor through its topic. The shares of all stored counts are held
-       from sweep to sweep: 4 bytes for a count and topic, in memory up to scikit-learn's ``working_memory`` (1 GB); beyond
-       that the eight largest, 24 bytes a count (32 for more than 256 topics), in temporary files, and "auto" keeps to the
-       theorem unless the documents carry more directions than topics are asked for.
+    9. ``refine`` is not in the thesis: collapsed Gibbs sampling (Griffiths and Steyvers 2004), whose probabilities are
+    averaged,
+       with a Dirichlet parameter for each topic and one for each word, both estimated (Wallach et al. 2009). Draws are hashes
+       of the content of the documents, so that no seed and no order enters. Expected errors are those of halves of the
+       documents, and at least the spread of the posterior. Corpora that are swept instead hold the shares of all stored counts:
+       4 bytes for a count and topic up to scikit-learn's ``working_memory`` (1 GB); beyond that the eight largest, 24 bytes a
+       count (32 for more than 256 topics), in temporary files, and "auto" keeps to the theorem unless the documents carry
+       more directions than topics are asked for.
 
     References
     ----------
     R. Ge, thesis, Princeton 2013, chapters 3 and 4. S. Arora, R. Ge, Y. Halpern, D. Mimno, A. Moitra, D. Sontag,
-    Y. Wu, M. Zhu, A practical algorithm for topic modeling with provable guarantees, ICML 2013. A. Asuncion, M. Welling,
-    P. Smyth, Y. W. Teh, On smoothing and inference for topic models, UAI 2009.
+    Y. Wu, M. Zhu, A practical algorithm for topic modeling with provable guarantees, ICML 2013. T. Griffiths, M. Steyvers,
+    Finding scientific topics, PNAS 101, 2004. H. Wallach, D. Mimno, A. McCallum, Rethinking LDA: why priors matter, NIPS
+    2009.
 
     Examples
     --------
@@ -515,8 +519,8 @@ class AnchorTopics(Admixture, AddedDocuments):
             return self._starts(recovered, moments_by_content, groups)
 
         refiner = Refiner(
-            moments.order, moments.sketches.dealt, folds, moments.words.probabilities, moments.n_entries, self._steps, starts_of,
-            n_jobs=self.n_jobs, progress=bool(self.verbose),
+            moments.order, moments.sketches.dealt, folds, moments.words.probabilities, moments.n_entries, self._steps,
+            starts_of, n_jobs=self.n_jobs, progress=bool(self.verbose),
         )  # fmt: skip
         return replace(moments, refiner=refiner)
 

@@ -109,9 +109,10 @@ class SpectralLDA(Admixture, Staged):
         them. By default it is estimated from the moments (difference 1). Too large is better than too
         small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
     refine : int or "auto", default="auto"
-        Sweeps over the documents that refine the recovered topics (difference 5), each a pass over the data. "auto" stops
-        when the improvement is negligible, and a number sets how many sweeps there are. 0 keeps to the theorem. See
-        ``refinement_``, and *refinement has converged* in the evidence.
+        Sweeps over the documents that refine the recovered topics (difference 5). "auto" samples until the likelihood rises no
+        more and averages 40 sweeps, unless that predicts other documents clearly worse. A number sets how many sweeps there
+        are: half of them are averaged. 0 keeps to the theorem. See ``refinement_``, and *refinement has converged* in the
+        evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is used, whose halves are fitted as all documents are: about as much work
@@ -136,7 +137,7 @@ class SpectralLDA(Admixture, Staged):
     dirichlet_ : ndarray of shape (K,)
         Dirichlet parameters of the proportions; their sum is ``alpha0_``.
     alpha0_ : float
-        As given, or as estimated from the moments; refinement holds it.
+        As given; or as refinement estimates it, or the moments without refinement.
     prevalence_ : ndarray of shape (K,)
         Share of each topic, ``dirichlet_ / alpha0_``.
     word_frequencies_ : ndarray of shape (V,)
@@ -166,9 +167,7 @@ class SpectralLDA(Admixture, Staged):
        eigenspace of D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]); nothing of size V x V appears.
     3. Topics come from M_2 W v_k, with negative entries set to zero, and shares from the mean of the words.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
-    5. ``refine`` is not in the papers: collapsed variational Bayes of order zero (Asuncion et al. 2009), with 0.03
-       pseudo-counts for a word in a topic and the Dirichlet parameters as they were found or given. An occurrence of a word
-       has no say in its own attribution, neither through its document nor through its topic. Memory as in `AnchorTopics`.
+    5. ``refine`` is not in the papers: collapsed Gibbs sampling as in `AnchorTopics`; a given alpha_0 is held.
     6. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
 
     References

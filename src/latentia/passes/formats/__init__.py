@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._scratch import can_write, scratch_folder
+from ..._scratch import can_write, real_path, scratch_folder
 from ...exceptions import FileNotice, LatentiaError, warn
 from ..cache import read_cache, read_header, remove_cache, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
@@ -27,7 +27,6 @@ from ._text import (
     bytes_read,
     chunks,
     find_encoding,
-    is_packed,
     known_encoding,
     no_encoding,
     open_lines,
@@ -47,7 +46,6 @@ __all__ = [
     "detect_format",
     "find_encoding",
     "free_memory",
-    "is_packed",
     "known_encoding",
     "no_encoding",
     "open_lines",
@@ -182,7 +180,7 @@ def _cache_folder(path: Path, cache: str | os.PathLike[str] | None) -> Path:
     """Beside the file, or in the folder ``cache`` under a name of its own for every path."""
     if cache is None:
         return path.with_name(f"{path.name}{CACHE_SUFFIX}")
-    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(str(real_path(path)).encode()).hexdigest()[:12]
     return Path(cache) / f"{path.name}.{digest}{CACHE_SUFFIX}"
 
 

@@ -7,8 +7,8 @@ import math
 import os
 from pathlib import Path
 
+from ..._compressed import is_compressed, max_unpacked_size
 from ...exceptions import LatentiaError
-from ._text import is_packed
 
 try:
     import resource
@@ -17,7 +17,6 @@ except ImportError:  # not on this system
 
 MOST = 2**31 - 1
 _ALWAYS = 10_000_000  # rows or columns that any file may have
-_PACKING = 1032  # bytes that gzip makes of one at most
 
 
 def header_number(path: Path, line: int, text: bytes) -> int:
@@ -42,7 +41,8 @@ def check_shape(path: Path, lines: str, shape: tuple[int, int]) -> None:
 
 def believable(path: Path) -> int:
     """Rows or columns that a file may speak of: as many as it has bytes, for most of any more would be empty."""
-    return max(_ALWAYS, path.stat().st_size * (_PACKING if is_packed(path) else 1))
+    size = path.stat().st_size
+    return max(_ALWAYS, max_unpacked_size(size) if is_compressed(path) else size)
 
 
 def rows_fit(n_rows: int) -> bool:
@@ -68,7 +68,7 @@ def free_memory() -> float:
 def check_length(path: Path, line: int, n_entries: int, least: int) -> None:
     """Raise where a file is too short for its entries, of which each takes so many bytes; a packed one is counted as read."""
     size = path.stat().st_size
-    if not is_packed(path) and least * n_entries - 1 > size:
+    if not is_compressed(path) and least * n_entries - 1 > size:
         raise LatentiaError(
             f"{path}, line {line}: promises {n_entries} entries, which do not fit into a file of {size} bytes: truncated?"
         )

@@ -1,10 +1,9 @@
-"""The one layer under all readers of text: pipes, gzip, ends of lines, encodings, and errors that name file and line."""
+"""The one layer under all readers of text: pipes, compression, ends of lines, encodings, and errors that name file and line."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
-import gzip
 import io
 import os
 import re
@@ -12,22 +11,19 @@ import select
 import shutil
 import stat
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn
 
 import numpy as np
 
+from ..._compressed import decompressed, uncompressed_name
 from ..._scratch import scratch_folder
 from ...exceptions import FileNotice, LatentiaError, warn
 
 _CHUNK = 1 << 25
 _LOOKED_AT = 1 << 12  # bytes among which a text has no NUL
-_GZIP = b"\x1f\x8b"
-_UNPACKED_ALWAYS = 1 << 28  # bytes that any packed file may have,
-_UNPACKED_RATIO = 250  # and how many times its own size: texts have 3 to 10 times, tables of zeros up to 200
-_LONGEST_LINE = 1 << 28
+_LONGEST_LINE = 1 << 26
 _PATIENCE = 10.0  # seconds without anyone who writes to a pipe
 _SCANNED = 1 << 20
 _MARKS = {  # a byte order mark, the longer ones first
@@ -50,8 +46,6 @@ _FOREIGN = {
     b"GIF8": "a picture",
     b"PAR1": "a Parquet table",
     b"\x93NUMPY": "an array of NumPy",
-    b"BZh": "packed by bzip2",
-    b"\xfd7zXZ": "packed by xz",
     b"7z\xbc\xaf": "packed by 7-Zip",
     b"(\xb5/\xfd": "packed by zstd",
 }
@@ -83,51 +77,13 @@ def reusable(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def open_text(path: Path) -> BinaryIO:
-    """Open a file for reading bytes, unpacking gzip; a pipe is read to its end first."""
-    file: Any = _drained(path) if _runs_dry(path) else open(path, "rb")  # noqa: SIM115
-    packed = file.read(2) == _GZIP
-    file.seek(0)
-    if not packed:
-        return file
-    unpacked: Any = _Unpacked(path, file)
-    unpacked.myfileobj = file  # closed with it
-    return unpacked
-
-
-class _Unpacked(gzip.GzipFile):
-    """What a packed file holds, as long as that is not more than any text or table packs to."""
-
-    def __init__(self, path: Path, file: Any) -> None:
-        super().__init__(fileobj=file)
-        self._path = path
-        self._size = os.fstat(file.fileno()).st_size
-        self._most = max(_UNPACKED_ALWAYS, _UNPACKED_RATIO * self._size)
-
-    def read(self, size: int | None = -1) -> bytes:
-        return self._checked(super().read(self._allowed(size)))
-
-    def read1(self, size: int = -1) -> bytes:
-        return self._checked(super().read1(size))
-
-    def readline(self, size: int | None = -1) -> bytes:  # type: ignore[override]
-        return self._checked(super().readline(self._allowed(size)))
-
-    def _allowed(self, size: int | None) -> int:
-        left = max(self._most - self.tell(), 0) + 1
-        return left if size is None or size < 0 else min(size, left)
-
-    def _checked(self, data: bytes) -> bytes:
-        if self.tell() > self._most:
-            raise LatentiaError(
-                f"{self._path}: its {self._size} bytes unpack to more than {self._most}, which no text does. If the file is "
-                "what it should be, unpack it first."
-            )
-        return data
+    """Open a file for reading bytes, unpacking gzip, bzip2 and xz; a pipe is read to its end first."""
+    return decompressed(path, _drained(path) if _runs_dry(path) else open(path, "rb"))
 
 
 @contextlib.contextmanager
 def open_unicode(path: Path, newline: str | None = "", encoding: str | None = None) -> Iterator[IO[str]]:
-    """Open a file for reading text, unpacking gzip; errors name the file and the line.
+    """Open a file for reading text, unpacking it; errors name the file and the line.
 
     The encoding is UTF-8, or UTF-16 or UTF-32 with a mark, or else Windows-1252, which is said. Ends of lines stay as they are;
     with ``newline=None`` each becomes a newline.
@@ -196,7 +152,7 @@ def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
     """What is wrong with a text in this encoding, if anything."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
     file.seek(0)
-    line = 1
+    line, length = 1, 0
     while True:
         piece = file.read(_SCANNED)
         try:
@@ -217,6 +173,9 @@ def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
                 f"{path}, line {line}: a NUL byte, which no text has: the file is damaged or not a text."
             )
         line += text.count("\n")
+        length = len(text) - text.rfind("\n") - 1 if "\n" in text else length + len(text)
+        if length > _LONGEST_LINE:
+            return LatentiaError(f"{path}, line {line}: longer than {_LONGEST_LINE} characters. Cut it into lines.")
         if not piece:
             return None
 
@@ -236,24 +195,16 @@ def _is_western(file: BinaryIO) -> bool:
     return whole < max(broken, 1)
 
 
-def is_packed(path: Path) -> bool:
-    """Whether a file is packed by gzip, whatever its name."""
-    with open(path, "rb") as file:
-        return file.read(2) == _GZIP
-
-
 def plain_name(path: Path) -> str:
-    """The name of a file in lower case, without ``.gz``."""
-    return path.name.lower().removesuffix(".gz")
+    """Return the name of a file in lower case, without the ending of a compressed one."""
+    return uncompressed_name(path.name).lower()
 
 
 @contextlib.contextmanager
 def readable(path: Path, what: str = "read") -> Iterator[None]:
-    """Turn errors of the file system and of gzip into messages that name the file."""
+    """Turn errors of the file system into messages that name the file."""
     try:
         yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise LatentiaError(f"{path}: the compressed file is damaged or truncated ({error}).") from error
     except OSError as error:
         raise LatentiaError(f"{path}: cannot be {what} ({error.strerror or error}).") from error
 
@@ -305,7 +256,7 @@ class _Lines(io.RawIOBase):
     """Bytes of a file in which every line ends with a newline, whatever ends it on disk: that, a return, or both."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.fileobj, self._cut = getattr(file, "fileobj", file), False
+        self.fileobj, self._cut = getattr(getattr(file, "raw", file), "fileobj", file), False
         self._file = file
 
     def readable(self) -> bool:
@@ -362,9 +313,12 @@ def _byte_bar(path: Path, progress: bool) -> Iterator[Callable[[Any], None]]:
     if not progress:
         yield lambda _: None
         return
-    from rich.console import Console
+    from rich.markup import escape
 
-    console = Console(stderr=True)
+    from ..._control_characters import escape_controls
+    from ..._terminal import Terminal
+
+    console = Terminal(stderr=True)
     if not (console.is_interactive or console.is_jupyter):  # a log, which has no use for a bar
         yield lambda _: None
         return
@@ -372,7 +326,7 @@ def _byte_bar(path: Path, progress: bool) -> Iterator[Callable[[Any], None]]:
 
     columns = (TextColumn("converting {task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(path.name, total=path.stat().st_size)
+        task = bar.add_task(escape(escape_controls(path.name)), total=path.stat().st_size)
         yield lambda file: bar.update(task, completed=bytes_read(file))
 
 

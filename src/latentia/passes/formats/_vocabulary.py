@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..._compressed import uncompressed_name
 from ...exceptions import LatentiaError
 from ._text import open_unicode
 
 
 def vocabulary_file(path: Path) -> Path | None:
     """``vocab.NAME.txt`` or ``vocab.txt`` beside ``docword.NAME.txt``."""
-    stem = path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".mtx")
+    stem = uncompressed_name(path.name).removesuffix(".txt").removesuffix(".mtx")
     corpus = stem.removeprefix("docword").lstrip(".-_")
     candidates = (path.with_name(name) for name in (f"vocab.{corpus}.txt", f"vocab-{corpus}.txt", "vocab.txt"))
     return next((candidate for candidate in candidates if candidate.is_file()), None)

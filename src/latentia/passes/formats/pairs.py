@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from ..._compressed import is_compressed
 from ...exceptions import LatentiaError
 from .. import parsing
 from ..cache import CacheWriter
 from ._sizes import MOST, believable
-from ._text import chunks, fail, is_packed, open_lines, plain_name
+from ._text import chunks, fail, open_lines, plain_name
 
 _LARGEST = 2**53  # what is exact as a float
 _PIECE = 1 << 20  # rows that are looked at together
@@ -69,7 +70,7 @@ def is_array(path: Path) -> bool:
 
 def map_array(path: Path) -> np.ndarray:
     """The array of a ``.npy`` file, whose header is checked against the file, mapped into memory."""
-    if is_packed(path):
+    if is_compressed(path):
         raise LatentiaError(f"{path}: a packed .npy file cannot be mapped into memory. Unpack it first.")
     shape, by_columns, dtype, start = _header(path)
     if len(shape) != 2 or shape[0] < 0 or shape[1] not in (2, 3) or dtype.kind not in "iuf":

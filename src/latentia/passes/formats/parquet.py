@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..._compressed import max_unpacked_size
 from ...exceptions import LatentiaError, MissingExtraError
 from ..cache import CacheWriter
 
@@ -26,9 +28,13 @@ def open_parquet(path: Path) -> Iterator[Any]:
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            double = [name for i, name in enumerate(names) if name in names[:i]] if len(set(names)) < len(names) else []
-            if double:
-                raise LatentiaError(f"{path}: two columns are called {double[0]!r}. Give each its own name.")
+            name, times = Counter(names).most_common(1)[0] if names else ("", 0)
+            if times > 1:
+                raise LatentiaError(f"{path}: two columns are called {name!r}. Give each its own name.")
+            unpacked = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+            size = path.stat().st_size
+            if unpacked > max_unpacked_size(size):
+                raise LatentiaError(f"{path}: its {size} bytes unpack to {unpacked}, which no table does.")
             if not file.metadata.num_rows:
                 raise LatentiaError(f"{path}: the table has no rows.")
             yield file

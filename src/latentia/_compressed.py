@@ -1,0 +1,236 @@
+"""The one door for compressed files: gzip, bzip2, xz, and zip archives, which ``.npz`` and ``.xlsx`` files are.
+
+A file may unpack to 256 MiB, and to 250 times its size if that is more. Streams are unpacked piece by piece and counted; an
+archive is refused by what it declares, and a member never yields more than it declares.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import io
+import lzma
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .exceptions import LatentiaError
+
+_ENDINGS = (".gz", ".bz2", ".xz")
+_MOST_ALWAYS = 1 << 28  # Every file may unpack to so many bytes,
+_MOST_RATIO = 250  # or to so many times its size: texts have 3 to 10 times, tables of zeros up to 200 times.
+_MOST_MEMBERS = 10_000
+_MOST_DEFLATED = 1032  # Deflate makes at most so many bytes of one.
+_XZ_MEMORY = 1 << 28  # Bytes of the dictionary that an xz file may ask for; `xz -9` asks for 65 MiB.
+_PIECE = 1 << 17
+_ENCRYPTED = 1
+_LONGEST_MAGIC = 6
+
+
+def max_unpacked_size(size: int) -> int:
+    """Return how many bytes a compressed file of ``size`` bytes may unpack to."""
+    return max(_MOST_ALWAYS, _MOST_RATIO * size)
+
+
+def is_compressed(path: Path) -> bool:
+    """Return True if a file begins as gzip, bzip2 or xz streams do, whatever its name."""
+    with open(path, "rb") as file:
+        return _decoder_of(file) is not None
+
+
+def uncompressed_name(name: str) -> str:
+    """Return the name of a file without the ending of a compressed one."""
+    stem, ending = os.path.splitext(name)
+    return stem if ending.lower() in _ENDINGS else name
+
+
+def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
+    """Return a reader of the content of a file that is open at its beginning; ``file`` itself where it is not compressed.
+
+    Parameters
+    ----------
+    path : Path
+        The file's name, for messages.
+    file : binary file
+        It is closed with the reader.
+
+    Returns
+    -------
+    binary file
+        It can be read and rewound. Damage, and more content than `max_unpacked_size`, are a `LatentiaError` when it is read.
+    """
+    make_decoder = _decoder_of(file)
+    return file if make_decoder is None else io.BufferedReader(_Stream(path, file, make_decoder), _PIECE)
+
+
+@contextlib.contextmanager
+def open_archive(path: Path, file: BinaryIO | None = None) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive (``.zip``, ``.npz``, ``.xlsx``) whose members together keep the limits.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or its name for messages.
+    file : binary file, optional
+        The open file, which stays open; its position is its beginning again before the archive is given out.
+
+    Raises
+    ------
+    LatentiaError
+        If the archive is damaged, encrypted, packed in other ways than stored and deflated, holds two members of one name or
+        more than 10,000 members, or declares more than `max_unpacked_size`. The message names the file.
+    """
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(open(path, "rb")) if file is None else file
+        try:
+            archive = stack.enter_context(zipfile.ZipFile(source))
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, LookupError, EOFError) as error:
+            raise LatentiaError(f"{path}: not a readable zip archive ({error}).") from error
+        _check_members(path, archive, source.seek(0, os.SEEK_END))
+        source.seek(0)
+        yield archive
+
+
+def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """Return the content of a member of an archive that `open_archive` gave out: at most as long as it declares."""
+    with archive.open(member) as packed:
+        return packed.read(member.file_size + 1)
+
+
+def _check_members(path: Path, archive: zipfile.ZipFile, size: int) -> None:
+    """Raise unless a file of ``size`` bytes can hold what its archive declares, within the limits."""
+    members = archive.infolist()
+    if len(members) > _MOST_MEMBERS:
+        raise LatentiaError(f"{path}: an archive of {len(members)} files; at most {_MOST_MEMBERS} are read.")
+    if len({member.filename for member in members}) < len(members):
+        raise LatentiaError(f"{path}: two files of the archive have the same name.")
+    for member in members:
+        stored = member.compress_type == zipfile.ZIP_STORED
+        if member.flag_bits & _ENCRYPTED or not (stored or member.compress_type == zipfile.ZIP_DEFLATED):
+            raise LatentiaError(
+                f"{path}: {member.filename!r} in the archive is encrypted, or packed by another method than deflate."
+            )
+        if member.file_size > member.compress_size * (1 if stored else _MOST_DEFLATED):
+            raise LatentiaError(
+                f"{path}: {member.filename!r} in the archive declares {member.file_size} bytes, which its "
+                f"{member.compress_size} packed ones cannot hold: damaged."
+            )
+    if sum(member.compress_size for member in members) > size:
+        raise LatentiaError(f"{path}: the files of the archive overlap: damaged.")
+    if sum(member.file_size for member in members) > max_unpacked_size(size):
+        raise _too_large(path, size)
+
+
+def _too_large(path: Path, size: int) -> LatentiaError:
+    return LatentiaError(
+        f"{path}: its {size} bytes unpack to more than {max_unpacked_size(size)}, which no text or table does. If the file "
+        "is what it should be, unpack it first."
+    )
+
+
+def _decoder_of(file: BinaryIO) -> Callable[[], Any] | None:
+    """Return what makes a decoder for a file, by its first bytes, and rewind the file."""
+    start = file.read(_LONGEST_MAGIC)
+    file.seek(0)
+    return next((decoder for magic, decoder in _DECODERS.items() if start.startswith(magic)), None)
+
+
+class _Inflater:
+    """A decoder of one gzip stream, with the methods of those of bzip2 and xz."""
+
+    def __init__(self) -> None:
+        self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._decoder.unconsumed_tail
+
+    @property
+    def eof(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decoder.unused_data
+
+
+_DECODERS: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": _Inflater,
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ\0": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY),
+}
+
+
+class _Stream(io.RawIOBase):
+    """The content of a compressed file: of all its streams, one after the other, counted."""
+
+    def __init__(self, path: Path, file: BinaryIO, make_decoder: Callable[[], Any]) -> None:
+        self.fileobj, self._path, self._make_decoder = file, path, make_decoder
+        self._size = file.seek(0, os.SEEK_END)
+        self._rewind()
+
+    def _rewind(self) -> None:
+        self.fileobj.seek(0)
+        self._decoder, self._position = self._make_decoder(), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place counted from the beginning or from here; what lies between is unpacked and dropped."""
+        if whence == os.SEEK_END:
+            while self.read(_PIECE):
+                pass
+        target = offset + (0 if whence == os.SEEK_SET else self._position)
+        if target < self._position:
+            self._rewind()
+        while self._position < target and self.read(min(target - self._position, _PIECE)):
+            pass
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._decompress(len(buffer))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise LatentiaError(f"{self._path}: the compressed file is damaged or truncated ({error}).") from error
+        self._position += len(data)
+        if self._position > max_unpacked_size(self._size):
+            raise _too_large(self._path, self._size)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _decompress(self, size: int) -> bytes:
+        """Return the next bytes, at most ``size``; none at the end."""
+        while True:
+            if self._decoder.eof:
+                rest = self._decoder.unused_data.lstrip(b"\0") or self.fileobj.read(_PIECE).lstrip(b"\0")
+                if not rest:
+                    return b""
+                self._decoder = self._make_decoder()
+                data = self._decoder.decompress(rest, size)
+            else:
+                hungry = self._decoder.needs_input
+                piece = self.fileobj.read(_PIECE) if hungry else b""
+                data = self._decoder.decompress(piece, size)
+                if hungry and not piece and not data and not self._decoder.eof:
+                    raise EOFError("it ends within a stream")
+            if data:
+                return bytes(data)
+
+    def close(self) -> None:
+        self.fileobj.close()
+        super().close()

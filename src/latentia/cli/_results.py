@@ -1,0 +1,197 @@
+"""The folder of a command's results: written whole or not at all, and never over a file that no command wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, ClassVar
+
+from .._scratch import NO_LINKS, real_path, scratch_folder
+from ..exceptions import LatentiaError
+
+MODEL_FILE = "model.npz"
+_MANIFEST = ".latentia.json"
+_PARTIAL = ".unfinished"
+_OWN_NAME = re.compile(r"[A-Za-z]+\.(bif|csv|html|json|npz|png)")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_LONGEST_MANIFEST = 1 << 20
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where the results of a command go, and how they are shown.
+
+    The folder keeps a list of the files that a run wrote, with their SHA-256: a file is replaced or removed only where its
+    content is in the list. The model is the last to be moved into the folder, and so the step that counts; the list says until
+    the end which step that is.
+
+    Attributes
+    ----------
+    out, source : Path
+    files : tuple of str
+        Every file that the command may write besides those of all commands.
+    force : bool
+        Whether those of an earlier run are replaced.
+    evidence : bool
+        Whether all checks are printed.
+    progress : bool
+    model : Path, optional
+        The model that is applied; then none is learned, and nothing is written besides ``files``.
+    step : str
+        What a change of a model is, where it must not be made twice: `is_done` says so after a run that was stopped.
+    """
+
+    out: Path
+    source: Path
+    files: tuple[str, ...]
+    force: bool = False
+    evidence: bool = False
+    progress: bool = True
+    model: Path | None = None
+    step: str = ""
+
+    _ALWAYS: ClassVar = ("comparison.csv", "evidence.csv", MODEL_FILE, "report.html")
+
+    def check(self) -> None:
+        """Raise before any work where the results could not be written, or would replace what no run wrote."""
+        out = self.out
+        with self._writing():
+            if out.exists() and not out.is_dir():
+                raise LatentiaError(f"{out}: exists and is not a folder. Choose another with --out.")
+            if out.exists() and any(out.iterdir()) and not self.force:
+                raise LatentiaError(
+                    f"{out}: the folder is not empty. Choose another with --out, or replace the results of an earlier run "
+                    "with --force."
+                )
+            written = self._written()
+            out.parent.mkdir(parents=True, exist_ok=True)
+            for folder in (out.parent, out):  # The results are made in the first, and put into the second.
+                if folder.exists():
+                    with TemporaryFile(dir=folder):
+                        pass
+        names = set(self.files) if self.model else {*self.files, *self._ALWAYS}
+        self._refuse_foreign(sorted(names - written.keys()))
+        going = {real_path(out / name) for name in written}
+        for path in (self.source, self.model):
+            if path is not None and real_path(path) in going:
+                raise LatentiaError(f"{path}: is read, and would be replaced. Choose another folder with --out.")
+        if self.source.is_dir() and real_path(out).is_relative_to(real_path(self.source)):
+            raise LatentiaError(
+                f"--out {out}: lies in the folder {self.source}, which would be read again. Choose another."
+            )
+
+    def is_done(self) -> bool:
+        """Return True where an earlier run made this step and was stopped before it could say so."""
+        manifest, written = self._manifest(), self._written()
+        done = manifest.get("step"), manifest.get("model")
+        return bool(self.step) and done == (self.step, written.get(MODEL_FILE))
+
+    def write(self, write: Callable[[Path], object]) -> list[str]:
+        """Write into a folder beside ``out`` and move the files over when all are there; returns their names."""
+        out, partial = self.out, self.out
+        try:
+            with self._writing():
+                out.parent.mkdir(parents=True, exist_ok=True)
+                with scratch_folder(out.parent, f".{out.name}.", _PARTIAL) as scratch:
+                    partial = scratch / "results"  # It is beside the lock of the folder.
+                    partial.mkdir()
+                    write(partial)
+                    return self._move(partial)
+        except LatentiaError as error:
+            error.problem = error.problem.replace(str(partial), str(out))  # The files were to go there.
+            error.args = (str(error).replace(str(partial), str(out)),)
+            raise
+
+    def _move(self, partial: Path) -> list[str]:
+        """Move new files over; the list of files is true of the folder at every moment."""
+        new = {file.name: _digest(file) for file in sorted(partial.iterdir())}
+        self.out.mkdir(exist_ok=True)
+        old = self._written()
+        self._refuse_foreign(sorted(new.keys() - old.keys()))
+        both = {name: sorted({*files}) for name in {**old, **new} if (files := _known(old.get(name), new.get(name)))}
+        self._put_manifest(partial, {"files": both, "step": self.step, "model": new.get(MODEL_FILE)})
+        for name in old.keys() - new.keys():
+            (self.out / name).unlink(missing_ok=True)
+        for name in sorted(new, key=lambda name: (name == MODEL_FILE, name)):
+            os.replace(partial / name, self.out / name)
+        self._put_manifest(partial, {"files": {name: [digest] for name, digest in new.items()}})
+        return list(new)
+
+    def _put_manifest(self, partial: Path, manifest: dict[str, Any]) -> None:
+        (partial / _MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+        os.replace(partial / _MANIFEST, self.out / _MANIFEST)
+
+    def _refuse_foreign(self, names: list[str]) -> None:
+        """Raise where one of these is in the folder: no run wrote it, or it was changed since."""
+        foreign = [name for name in names if os.path.lexists(self.out / name)]
+        if foreign:
+            raise LatentiaError(
+                f"{self.out / foreign[0]}: would be replaced, and no earlier run wrote it as it is. Move it away, or choose "
+                "another folder with --out."
+            )
+
+    def _manifest(self) -> dict[str, Any]:
+        """Return the list of files of the last run, empty where there is none that can be read."""
+        try:
+            with open(self.out / _MANIFEST, "rb", opener=_without_links) as file:
+                manifest = json.loads(file.read(_LONGEST_MANIFEST))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return manifest if isinstance(manifest, dict) else {}
+
+    def _written(self) -> dict[str, str]:
+        """Return the files of the folder that an earlier run wrote, by their content, with their digests."""
+        files, found = self._manifest().get("files"), {}
+        for name, digests in files.items() if isinstance(files, dict) else ():
+            path = self.out / name
+            known = isinstance(digests, list) and all(
+                isinstance(one, str) and _DIGEST.fullmatch(one) for one in digests
+            )
+            if known and _OWN_NAME.fullmatch(name) and path.is_file() and not path.is_symlink():
+                digest = _digest(path)
+                if digest in digests:
+                    found[name] = digest
+        return found
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Errors of the file system name the folder."""
+        try:
+            yield
+        except OSError as error:
+            raise LatentiaError(f"--out {self.out}: cannot be written ({error.strerror or error}).") from error
+
+
+def step_of(action: str, source: Path) -> str:
+    """Return what tells a change of a model from others: what is done, and the content of the rows' files."""
+    files = sorted(path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
+    if not all(path.is_file() for path in files):  # A pipe can be read once.
+        return ""
+    content = hashlib.sha256(action.encode())
+    for path in files:
+        content.update(f"{os.path.relpath(path, source)!a}:{_digest(path)}\n".encode())
+    return content.hexdigest()
+
+
+def _known(*digests: str | None) -> list[str]:
+    return [digest for digest in digests if digest is not None]
+
+
+def _without_links(path: str, flags: int) -> int:
+    return os.open(path, flags | NO_LINKS | getattr(os, "O_NONBLOCK", 0))
+
+
+def _digest(path: Path) -> str:
+    content = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(_PIECE):
+            content.update(piece)
+    return content.hexdigest()

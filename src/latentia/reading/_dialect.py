@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..exceptions import LatentiaError
+from ..passes.formats import LONGEST_LINE
 
 SAMPLE = 1 << 16  # characters from which the dialect is told
 _SAMPLE_ROWS = 200
@@ -94,7 +95,7 @@ def find_dialect(sample: str, preferred: str, *, whole: bool) -> Dialect:
 
 def rows_of(lines: Iterable[str], dialect: Dialect) -> Iterator[Row]:
     """Yield the rows that are not empty, each with the line where it begins; a quote that is not closed is an error."""
-    csv.field_size_limit(1 << 30)
+    csv.field_size_limit(LONGEST_LINE)
     reader = csv.reader(unpadded(lines, dialect.separator), strict=True, **dialect.options)
     first = 1
     try:

@@ -7,6 +7,7 @@ where they begin.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
@@ -19,8 +20,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exceptions import LatentiaError
-from ..passes.formats import STANDARD_INPUT, find_encoding, no_encoding, open_text, open_unicode, plain_name, readable
+from .._compressed import is_compressed
+from ..exceptions import LatentiaError, MissingExtraError
+from ..passes.formats import (
+    LONGEST_LINE,
+    STANDARD_INPUT,
+    find_encoding,
+    free_memory,
+    no_encoding,
+    open_text,
+    open_unicode,
+    plain_name,
+    readable,
+)
+from ..passes.formats.parquet import open_parquet
 from ._dialect import SAMPLE, Dialect, find_dialect, rows_of
 from ._excel import is_excel, sheet_rows
 
@@ -34,9 +47,9 @@ _CHUNK = 10_000
 _MOST_COLUMNS = 1_000_000
 _EXACT = 1e15  # Whole numbers above may be ids, whose digits count.
 _PLAIN = re.compile(r"[+-]?(0|[1-9]\d{0,14}|(?=\d*\.)\d{0,15})(\.\d*)?([eE][+-]?\d+)?")
-_LONGEST = 1 << 28
 _FEED, _RETURN = 10, 13
-_MARKS = b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"%PDF", b"PK", b"\x89PNG", b"\x93NUMPY", b"PAR1"
+_MARKS = b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"%PDF", b"PK", b"\x89PNG", b"\x93NUMPY", b"PAR1", b"x\x01"
+_LONGEST_MARK = max(map(len, _MARKS))
 
 
 @dataclass(frozen=True)
@@ -227,8 +240,8 @@ class _Text:
     def of(cls, path: Path, encoding: str | None) -> _Text:
         """Find out what a file is; what is not UTF-8 is decoded as `open_unicode` does."""
         with readable(path), open_text(path) as file:
-            on_disk = isinstance(file, io.BufferedReader) and encoding is None and path.stat().st_size > SAMPLE
-            if on_disk and not _starts(file, _MARKS) and all(_is_plain(piece) for piece in _pieces(file)):
+            on_disk = encoding is None and path.stat().st_size > SAMPLE and not is_compressed(path)
+            if on_disk and not file.read(_LONGEST_MARK).startswith(_MARKS) and _is_plain(file):
                 return cls(path)
             file.seek(0)
             find_encoding(path, file, encoding)
@@ -255,17 +268,20 @@ class _Text:
             yield from (np.frombuffer(piece, np.uint8) for piece in _pieces(file))
 
 
-def _starts(file: Any, marks: tuple[bytes, ...]) -> bool:
-    return bool(file.peek(4).startswith(marks))
-
-
 def _pieces(file: Any) -> Iterator[bytes]:
     while piece := file.read(SAMPLE * 16):
         yield piece
 
 
-def _is_plain(piece: bytes) -> bool:
-    return piece.isascii() and b"\0" not in piece
+def _is_plain(file: Any) -> bool:
+    """Return True if the rest of a file is ASCII in lines of a usual length, which is read as it is on disk."""
+    length = 0
+    for piece in _pieces(file):
+        end = piece.rfind(b"\n")
+        length = length + len(piece) if end < 0 else len(piece) - end
+        if length > LONGEST_LINE or not piece.isascii() or b"\0" in piece:
+            return False
+    return True
 
 
 def _first_rows(path: Path, sample: str, dialect: Dialect, whole: bool) -> list[tuple[int, list[str]]]:
@@ -530,7 +546,13 @@ def _of_parquet(path: Path) -> RawTable:
     import polars as pl
 
     with readable(path):
+        with contextlib.suppress(MissingExtraError), open_parquet(path):
+            pass  # It compares the sizes that are declared.
         try:
+            lazy = pl.scan_parquet(path, glob=False)
+            size = 8 * len(lazy.collect_schema()) * lazy.select(pl.len()).collect().item()
+            if size > free_memory():
+                raise LatentiaError(f"{path}: {size} bytes of numbers, which do not fit into memory.")
             frame = pl.read_parquet(path, use_pyarrow=False, glob=False)
         except FileNotFoundError:
             raise
@@ -623,8 +645,6 @@ def _json_lines(path: Path, text: str) -> tuple[list[dict[str, Any]], Sequence[i
     for number, line in enumerate(text.splitlines() if "\u2028" not in text else text.split("\n"), 1):
         if not line.strip():
             continue
-        if len(line) > _LONGEST:
-            raise LatentiaError(f"{path}, line {number}: longer than {_LONGEST} characters, which no row is.")
         try:
             items.append(json.loads(line))
         except (ValueError, RecursionError) as error:

@@ -106,7 +106,11 @@ def chosen(paths):
             tests |= tests_of(module) | {relative(one) for one in sources if ">>> " in one.read_text("utf-8")}
     part = CONTRACT - changed_contract if names else set()
     selection = f"not ({' or '.join(Path(one).stem for one in sorted(part))}) or {' or '.join(sorted(names))}"
-    return [*sorted((tests - CONTRACT) | ALWAYS | changed_contract | part), *(["-k", selection] if part else [])]
+    paths = sorted((tests - CONTRACT) | ALWAYS | changed_contract | part, key=lambda path: (path[:3] == "src", path))
+    return [
+        *paths,
+        *(["-k", selection] if part else []),
+    ]  # modules are imported by tests, before pytest looks at their examples
 
 
 if __name__ == "__main__":

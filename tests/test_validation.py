@@ -132,6 +132,12 @@ def test_a_fit_needs_rows_and_a_prediction_one(given):
         )
 
 
+def test_blocks_without_rows():
+    for reset in (True, False):
+        with pytest.raises(LatentiaError, match="The data is empty: it has no rows"):
+            table_blocks(fitted(), Blocks.from_array(np.empty((0, 4))), reset=reset)
+
+
 def test_sparse_tables_where_dense_ones_are_needed():
     with pytest.raises(LatentiaError, match=r"X is sparse, and a dense table is needed: use its toarray\(\)"):
         number_table(sparse.csr_array(table()), sparse_allowed=False)

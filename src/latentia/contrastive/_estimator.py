@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -62,6 +62,9 @@ CONSTRAINTS: Mapping[str, Constraint] = {
 }
 
 
+C = TypeVar("C", bound="ContrastiveEstimator")
+
+
 class ContrastiveEstimator(AddedViews):
     """Base: a model of s1 in u = s1 + s2, v = A s2 + s3.
 
@@ -72,6 +75,8 @@ class ContrastiveEstimator(AddedViews):
     _target: ClassVar[bool] = False
     _factors: ClassVar[tuple[str, ...]] = ()
     """Arrays of factors of the columns of U."""
+    _by_number: ClassVar[tuple[str, ...]] = ()
+    """Parameters that speak of columns by their numbers."""
     _limit: ClassVar[float] = 0.3
     _symbol: ClassVar[str] = "mean relative error"
     _unit: ClassVar[str] = "relative to its size"
@@ -113,7 +118,7 @@ class ContrastiveEstimator(AddedViews):
     def _fit(self, U: Any, V: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
         rows = weighted(self._read(U, V, y), sample_weight)
-        if self.keep_moments or not self._takes_columns_out:
+        if self.keep_moments or any(getattr(self, name) is not None for name in self._by_number):
             return self._fit_rows(rows)
         found = [span_of(rows, part) for part in (0, 1)]
         if found == [None, None]:
@@ -123,32 +128,12 @@ class ContrastiveEstimator(AddedViews):
             if len(span.left_out):
                 span.tell(names, name)
                 rows = span.reduce(rows, part)
-        return self._fit_in_spans(rows, *spans)
-
-    def _fit_in_spans(self, rows: Blocks, of_u: ColumnSpan, of_v: ColumnSpan) -> Self:
-        """Fit on the columns that say something of their own, and give all columns their entries."""
-        names = self._column_names, self._v_names
-        self.n_features_in_, self.n_features_v_ = len(of_u.kept), len(of_v.kept)
-        self._column_names, self._v_names = (
-            own if own is None else [own[i] for i in span.kept] for own, span in zip(names, (of_u, of_v), strict=True)
-        )
-        self._spans = of_u, of_v
-        self._fit_rows(rows)
-        del self._spans
-        self.n_features_in_, self.n_features_v_ = len(of_u.weights), len(of_v.weights)
-        (self._column_names, self._v_names), self._span = names, of_u.beside(of_v)
-        self._widen_views(of_u, of_v)
-        return self
+        return _fit_in_spans(self, rows, *spans)
 
     def _fit_rows(self, rows: Blocks, *more: Any) -> Self:
         orders = orders_of(self.method, self.order) if self.linear_map is None else []
         check_shape(rows.n_rows, [width for _, width in rows.shapes], orders)
         return self._fit_stages(rows)
-
-    @property
-    def _takes_columns_out(self) -> bool:
-        """Whether no parameter speaks of columns by their numbers."""
-        return True
 
     def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
         """Give arrays of the columns that were kept entries for all columns of both views."""
@@ -291,6 +276,22 @@ class ContrastiveEstimator(AddedViews):
     def _check_fitted(self) -> None:
         if self._own_given_views.shape[1] != self.n_features_in_ + self.n_features_v_:
             raise LatentiaError("_own_given_views has not the columns of both views")
+
+
+def _fit_in_spans(model: C, rows: Blocks, of_u: ColumnSpan, of_v: ColumnSpan) -> C:
+    """Fit on the columns that say something of their own, and give all columns their entries."""
+    names = model._column_names, model._v_names
+    model.n_features_in_, model.n_features_v_ = len(of_u.kept), len(of_v.kept)
+    model._column_names, model._v_names = (
+        own if own is None else [own[i] for i in span.kept] for own, span in zip(names, (of_u, of_v), strict=True)
+    )
+    model._spans = of_u, of_v
+    model._fit_rows(rows)
+    del model._spans
+    model.n_features_in_, model.n_features_v_ = len(of_u.weights), len(of_v.weights)
+    (model._column_names, model._v_names), model._span = names, of_u.beside(of_v)
+    model._widen_views(of_u, of_v)
+    return model
 
 
 class ViewsTransformer(TransformerMixin):

@@ -103,6 +103,7 @@ class ContrastiveIsing(ContrastiveEstimator):
 
     _constraints: ClassVar = {**CONSTRAINTS, "edges": Anything(), "gradient": Choice("bethe", "taylor")}
     _compared = ("couplings_",)
+    _by_number = ("edges",)
     _nouns = ("coupling", "couplings", "rows")
     _limit: ClassVar[float] = 0.15
     _symbol: ClassVar[str] = "mean |J - J'|"
@@ -163,10 +164,6 @@ class ContrastiveIsing(ContrastiveEstimator):
             entries are NaN or infinite.
         """
         return self._fit(U, V, sample_weight=sample_weight)
-
-    @property
-    def _takes_columns_out(self) -> bool:
-        return self.edges is None
 
     def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
         super()._widen_views(of_u, of_v)

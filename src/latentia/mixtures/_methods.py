@@ -8,6 +8,7 @@ from copy import copy
 from typing import Annotated, Any, Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from .. import _fields as of
 from .._base import fitted
@@ -35,6 +36,9 @@ class MixtureMethods(WithCovariates):
     @abstractmethod
     def _n_parameters(self) -> int:
         """Free parameters."""
+
+    def _distances(self, other: Any) -> np.ndarray:
+        return cdist(self.means_, other.means_).min(axis=1)
 
     def _reading(self, fitted: Fitted) -> Reading | None:
         """Probabilities of the components of rows."""

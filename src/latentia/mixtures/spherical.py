@@ -258,6 +258,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
         """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""
+        _check_count(self, rows.n_rows)  # of columns that may be fewer than were given
         return Moments.of_blocks(rows, self.n_components, dealt, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
 
     def _recover(self, moments: Moments, part: Part, whole: _Begun | None) -> _Begun:
@@ -343,10 +344,6 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
-    def _fit_rows(self, rows: Any, *more: Any) -> SphericalGaussianMixture:
-        _check_count(self, rows.n_rows)  # of columns that may be fewer than were given
-        return super()._fit_rows(rows)
-
     def _widen(self, span: ColumnSpan) -> None:
         self.means_ = span.points(self.means_)
         if "_covariances" in vars(self):
@@ -382,9 +379,6 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
                 f"covariance_type={self.covariance_type!r} is fitted by EM: the theorem is about balls.",
                 parameter="refine", value=self.refine,
             )  # fmt: skip
-
-    def _distances(self, other: SphericalGaussianMixture) -> np.ndarray:
-        return cdist(self.means_, other.means_).min(axis=1)
 
     # --- use ----------------------------------------------------------------------------------------------------
 

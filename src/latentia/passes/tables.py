@@ -182,7 +182,7 @@ class MappedTable(NamedTuple):
         found = []
         for array in arrays_of(part) if isinstance(part, np.ndarray) or sparse.issparse(part) else [None]:
             origin = _map_of(array)
-            if array is None or origin is None or not array.flags.c_contiguous:
+            if array is None or origin is None or origin.filename is None or not array.flags.c_contiguous:
                 return part
             apart = array.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
             found.append((str(real_path(origin.filename)), array.dtype.str, origin.offset + apart, array.shape))

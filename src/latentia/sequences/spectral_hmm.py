@@ -444,16 +444,10 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if chain.covariances is not None:
             self.covariances_ = chain.covariances[0] if self.covariance_type == "tied" else chain.covariances
         if "_span" in vars(self):
-            self._widen(self._span)
+            _widen(self, self._span)
         self.start_ = fitted.model.start
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + fitted.model.n_passes
-
-    def _widen(self, span: ColumnSpan) -> None:
-        self.means_ = span.points(self.means_)
-        self.variances_ = np.maximum(self.variances_ @ np.square(span.weights.T), of.LEAST)
-        if "covariances_" in vars(self):
-            self.covariances_ = span.covariances(self.covariances_)
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         one, two = self._chain.emissions, other._chain.emissions
@@ -577,6 +571,14 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             check_covariances(wide, "_chain.covariances")
             if np.shape(found) != (wide.shape[1:] if self.covariance_type == "tied" else wide.shape):
                 raise LatentiaError(f"covariances_ has shape {np.shape(found)}")
+
+
+def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
+    """Give what the states show of the columns that were kept entries for all columns."""
+    model.means_ = span.points(model.means_)
+    model.variances_ = np.maximum(model.variances_ @ np.square(span.weights.T), of.LEAST)
+    if "covariances_" in vars(model):
+        model.covariances_ = span.covariances(model.covariances_)
 
 
 def _scaling(kind: Any, columns: ColumnMoments, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -22,8 +22,8 @@ from ...exceptions import FileNotice, LatentiaError, warn
 from ..cache import read_cache, read_header, remove_cache, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
 from ._sizes import free_memory, rows_fit
-from ._text import _LONGEST_LINE as LONGEST_LINE
 from ._text import (
+    LONGEST_LINE,
     STANDARD_INPUT,
     bytes_read,
     chunks,

@@ -23,7 +23,7 @@ from ...exceptions import FileNotice, LatentiaError, warn
 
 _CHUNK = 1 << 25
 _LOOKED_AT = 1 << 12  # bytes among which a text has no NUL
-_LONGEST_LINE = 1 << 26
+LONGEST_LINE = 1 << 26
 _PATIENCE = 10.0  # seconds without anyone who writes to a pipe
 _SCANNED = 1 << 20
 _MARKS = {  # a byte order mark, the longer ones first
@@ -174,8 +174,8 @@ def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
             )
         line += text.count("\n")
         length = len(text) - text.rfind("\n") - 1 if "\n" in text else length + len(text)
-        if length > _LONGEST_LINE:
-            return LatentiaError(f"{path}, line {line}: longer than {_LONGEST_LINE} characters. Cut it into lines.")
+        if length > LONGEST_LINE:
+            return LatentiaError(f"{path}, line {line}: longer than {LONGEST_LINE} characters. Cut it into lines.")
         if not piece:
             return None
 
@@ -292,9 +292,9 @@ def chunks(path: Path, file: BinaryIO, progress: bool, line: int = 1) -> Iterato
             chunk = rest + chunk
             cut = chunk.rfind(b"\n") + 1
             rest = chunk[cut:]
-            if len(rest) > _LONGEST_LINE:
+            if len(rest) > LONGEST_LINE:
                 at = line + chunk.count(b"\n", 0, cut)
-                raise LatentiaError(f"{path}, line {at}: longer than {_LONGEST_LINE} bytes, which no row is.")
+                raise LatentiaError(f"{path}, line {at}: longer than {LONGEST_LINE} bytes, which no row is.")
             if cut:
                 piece = np.frombuffer(chunk, np.uint8, cut)
                 yield piece, line

@@ -31,7 +31,9 @@ def together(test):
     path, _, name = test.partition("::")
     if path == ONE_CLUSTER:
         return path
-    estimator = re.search(r"\[.*?\b((?:[A-Z][a-z]+)+[A-Z]\w+?)\d*\b", name)  # AnchorTopics, TensorICA, SpectralHMM1
+    estimator = re.search(
+        r"\[.*?\b((?:[A-Z][a-z]+)+[A-Z]\w+?)\d*\b", name[:500]
+    )  # AnchorTopics, TensorICA, SpectralHMM1
     folders = Path(path).parts
     return estimator[1] if estimator else "/".join(folders[:3] if folders[0] == "src" else folders)
 

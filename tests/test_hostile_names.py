@@ -116,3 +116,15 @@ def test_commands_with_hostile_names(tmp_path) -> None:
         failed = run(*arguments)
         assert failed.returncode == 2
         assert not obeyed(failed.stdout + failed.stderr), arguments
+
+
+def test_names_with_dollars_are_drawn_as_they_are(tmp_path) -> None:
+    pytest.importorskip("matplotlib").use("agg")
+    from latentia.plots import plot_components
+
+    pd = pytest.importorskip("pandas")
+    names = [r"$\frac$", "a $ b $ c_", "$", r"\\$x^{$"]
+    model = SphericalGaussianMixture(2, n_splits=0).fit(pd.DataFrame(VALUES[:, :4], columns=names))
+    axes = plot_components(model)
+    figure = np.atleast_1d(axes).ravel()[0].figure
+    figure.savefig(tmp_path / "x.png")

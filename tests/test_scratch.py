@@ -160,7 +160,7 @@ IN_FOLDERS_OF_THEIR_OWN = {
     "_scratch.py",
     "passes/cache.py",
     "passes/formats/_text.py",
-    "cli/_shared.py",
+    "cli/_results.py",
     "cli/_exact.py",
 }
 

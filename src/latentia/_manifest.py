@@ -147,8 +147,8 @@ def _described(value: Any, name: str) -> Any:
         return [_described(one, name) for one in value]
     if is_graph(value):
         graph = as_graph(value)
-        table = _of_tables(list(graph.adjacency.shape), [graph.adjacency])
-        return table | {
+        matrix = _of_tables(list(graph.adjacency.shape), [graph.adjacency])
+        return matrix | {
             "directed": graph.directed,
             "names": None if graph.names is None else _of_texts(map(str, graph.names)),
         }

@@ -69,6 +69,7 @@ def test_columns_that_count_the_rows_are_pointed_out(call, path, tmp_path):
     assert "not used: time (clock)" in printed
 
 
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.DroppedDataWarning")
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [

@@ -86,7 +86,7 @@ def test_effects_of_columns(speeches, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--effects", "~ party"], "--effects '~ party': It cannot be used on the columns date, testament"),
+        (["--effects", "~ party"], "--effects '~ party': There is no column 'party'. There are date, testament."),
         (["--effects", "~ testament", "--cluster", "author"], "--cluster author: there is no such column"),
         (["--cluster", "date"], "belongs to --effects"),
         (["--group-by", "party"], "no such column. There are date, testament"),

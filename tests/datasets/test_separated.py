@@ -251,7 +251,7 @@ def test_damaged_workbooks(tmp_path):
     data = path.read_bytes()
     for damaged in (b"", data[:-30], b"text"):
         path.write_bytes(damaged)
-        with pytest.raises(LatentiaError, match="x.xlsx: not a readable Excel workbook.*Save the sheet as .csv"):
+        with pytest.raises(LatentiaError, match="x.xlsx: not a readable (zip archive|Excel workbook)"):
             read_table(path)
     with zipfile.ZipFile(io.BytesIO(data)) as parts:
         files = {name: parts.read(name) for name in parts.namelist()}

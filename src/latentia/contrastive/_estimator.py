@@ -118,6 +118,8 @@ class ContrastiveEstimator(AddedViews):
     def _fit(self, U: Any, V: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
         rows = weighted(self._read(U, V, y), sample_weight)
+        orders = orders_of(self.method, self.order) if self.linear_map is None else []
+        check_shape(rows.n_rows, [width for _, width in rows.shapes], orders)
         if self.keep_moments or any(getattr(self, name) is not None for name in self._by_number):
             return self._fit_rows(rows)
         found = [span_of(rows, part) for part in (0, 1)]
@@ -131,8 +133,6 @@ class ContrastiveEstimator(AddedViews):
         return _fit_in_spans(self, rows, *spans)
 
     def _fit_rows(self, rows: Blocks, *more: Any) -> Self:
-        orders = orders_of(self.method, self.order) if self.linear_map is None else []
-        check_shape(rows.n_rows, [width for _, width in rows.shapes], orders)
         return self._fit_stages(rows)
 
     def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:

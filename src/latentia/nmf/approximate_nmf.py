@@ -191,7 +191,7 @@ class ApproximateNMF(FactorModel):
         """The best of the starts."""
         table, blocks = table_of(part.rows), part.rows
         _check_nonnegative(table)
-        left, right, bound, energy = self._span(table)
+        left, right, bound, energy = self._range_of(table)
         # Starts, each with a few rounds of descent.
         tried: list[_Tried] = []
         for start in self._starts(table, right, self.n_init if part.is_whole else min(self.n_init, _OF_PARTS)):
@@ -220,7 +220,7 @@ class ApproximateNMF(FactorModel):
         shares = np.sqrt(strengths[order, 0])
         return components[order], shares / max(float(shares.sum()), np.finfo(float).tiny), best.error
 
-    def _span(self, table: Table) -> tuple[np.ndarray, np.ndarray, float, float]:
+    def _range_of(self, table: Table) -> tuple[np.ndarray, np.ndarray, float, float]:
         """U and V of the best approximation without signs, its relative error, and the length of the table."""
         n, d = table.rows.shape
         r = self.n_components

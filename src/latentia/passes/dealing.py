@@ -31,8 +31,8 @@ _ONCE = 0.5  # of the different rows, which then are there once, in a source tha
 def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
     """Groups of the rows of blocks without sequences, for error bars.
 
-    A sample of the rows tells whether the source repeats itself; only then are all of them read for it. Where there are so few
-    different rows that a group would have none of them, copies are not put together.
+    A sample of the rows tells whether the source repeats itself; only then are all of them read for it. Where there are no more
+    different rows than groups, copies are not put together.
 
     Parameters
     ----------
@@ -169,9 +169,8 @@ def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
 
 
 def _together(dealt: RowGroups, leaders: np.ndarray) -> RowGroups:
-    """Groups with copies together, unless one of them would have no rows."""
-    found = replace(dealt, leaders=leaders)
-    return found if np.bincount(found.of(np.arange(len(leaders))), minlength=dealt.n).all() else dealt
+    """Groups with copies together, unless there are no more different rows than groups."""
+    return replace(dealt, leaders=leaders) if len(np.unique(leaders)) > dealt.n else dealt
 
 
 def _repeats(blocks: Blocks) -> bool:

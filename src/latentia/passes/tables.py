@@ -185,7 +185,7 @@ class MappedTable(NamedTuple):
             if array is None or origin is None or origin.filename is None or not array.flags.c_contiguous:
                 return part
             apart = array.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
-            found.append((str(real_path(origin.filename)), array.dtype.str, origin.offset + apart, array.shape))
+            found.append((str(real_path(str(origin.filename))), array.dtype.str, origin.offset + apart, array.shape))
         return cls(tuple(found), part.shape)
 
     def table(self) -> Any:

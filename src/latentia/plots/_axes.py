@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +27,28 @@ _ANNOTATED = 400  # cells that still have room for their numbers
 _DARK = 0.6  # of the range, from where on numbers in cells are white
 _WIDEST, _HIGHEST = 14.0, 30.0  # inches
 
+P = ParamSpec("P")
+
 # --- axes -----------------------------------------------------------------------------------------------------------
+
+
+def as_written(plot: Callable[P, Any]) -> Callable[P, Any]:
+    """Wrap a function that draws: no name in its axes is a formula of matplotlib, whatever dollars it has."""
+
+    @functools.wraps(plot)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> Any:
+        axes = plot(*args, **kwargs)
+        from matplotlib.text import Text
+
+        for ax in np.atleast_1d(np.asarray(axes, dtype=object)).ravel():
+            for text in ax.figure.findobj(Text):
+                if (
+                    "$" in text.get_text() and "mathdefault" not in text.get_text()
+                ):  # Numbers of a logarithmic axis have it.
+                    text.set_parse_math(False)
+        return axes
+
+    return wrapper
 
 
 def several_axes(ax: Any, n: int, across: int, width: float, height: float, **options: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..report.figures import PALETTE, beside, links, overlaid, shortened
 from ..report.nmf import axis_of
 from ..report.noisy_or import heights_of, placed
 from ..report.parts import largest
-from ._axes import INK, attribute, column_names, entry, heat, names_of_all, new_axes
+from ._axes import INK, as_written, attribute, column_names, entry, heat, names_of_all, new_axes
 from .figures import plot_figure
 
 _COLUMNS, _COEFFICIENTS, _FINDINGS, _THRESHOLD = 40, 40, 40, 0.05
@@ -25,6 +25,7 @@ _WEIGHTS = {
 }  # fmt: skip
 
 
+@as_written
 def plot_components(
     model: Any,
     *,
@@ -101,6 +102,7 @@ def _pictures(values: np.ndarray, shape: Sequence[int], ax: Any) -> Any:
     return ax
 
 
+@as_written
 def plot_coefficients(
     model: Any, *, n: int = _COEFFICIENTS, columns: Sequence[str] | None = None, ax: Any = None
 ) -> Any:
@@ -140,6 +142,7 @@ def plot_coefficients(
     return plot_figure(beside([names[d] for d in chosen], answers, own, title=title, exact=True), ax=ax)
 
 
+@as_written
 def plot_network(
     model: Any,
     *,
@@ -182,6 +185,7 @@ def plot_network(
     return ax
 
 
+@as_written
 def plot_connectivity(model: Any, *, ax: Any = None) -> Any:
     """Draw the weights of edges between communities, as the model has them, relative to the largest.
 
@@ -202,6 +206,7 @@ def plot_connectivity(model: Any, *, ax: Any = None) -> Any:
     return heat(ax, values / (float(values.max()) or 1.0), names, names, row_title=row, column_title=column)
 
 
+@as_written
 def plot_transitions(model: Any, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
     """Draw the probabilities of the next state (columns) given the present one (rows).
 

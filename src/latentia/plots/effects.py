@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..report.figures import intervals, shortened
+from ._axes import as_written
 from .figures import plot_figure
 
 _LETTERS = 28  # of a name
 
 
+@as_written
 def plot_effects(effects: Any, *, terms: Sequence[str] | None = None, ax: Any = None) -> Any:
     """Draw effects or an outcome's differences: a panel for every term, with a bar and its interval for every component.
 

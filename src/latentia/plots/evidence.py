@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import LatentiaError
 from ..report.figures import spectrum
 from ..report.parts import largest
-from ._axes import GRADES, INK, PALE, attribute, colour, entry, finished, legend, new_axes, rule
+from ._axes import GRADES, INK, PALE, as_written, attribute, colour, entry, finished, legend, new_axes, rule
 from .figures import plot_figure
 
 _LABELLED = 25  # components that have room for their numbers: those of the largest errors
@@ -24,6 +24,7 @@ _SIZES = {
 """How many directions a model is made of, and of what."""
 
 
+@as_written
 def plot_evidence(model: Any, *, ax: Any = None) -> Any:
     """Draw the expected error of every component against its share of the data, coloured by grade.
 
@@ -83,6 +84,7 @@ def _by_grade(ax: Any, x: np.ndarray, y: np.ndarray, grades: Sequence[str], coun
             ax.scatter(x[own], y[own], s=60, c=tint, marker=marker, label=label, linewidths=0, alpha=0.9, zorder=2)
 
 
+@as_written
 def plot_comparison(model: Any, *, ax: Any = None) -> Any:
     """Draw the expected error against the number of components, for the numbers that were compared, coloured by grade.
 
@@ -122,6 +124,7 @@ def plot_comparison(model: Any, *, ax: Any = None) -> Any:
     return finished(ax, f"number of {many}", f"mean expected error of a {one}", whole=True)
 
 
+@as_written
 def plot_refinement(model: Any, *, ax: Any = None) -> Any:
     """Draw the log-likelihood at every step of refinement.
 
@@ -151,6 +154,7 @@ def plot_refinement(model: Any, *, ax: Any = None) -> Any:
     return finished(ax, "step", "log-likelihood in nats", whole=True)
 
 
+@as_written
 def plot_spectrum(model: Any, *, n: int | None = None, ax: Any = None) -> Any:
     """Draw the sizes of the data's directions, and the size that chance alone would reach.
 

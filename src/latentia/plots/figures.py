@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..report.figures import PALETTE
-from ._axes import INK, PALE, circled, finished, heat, legend, name_rows, new_axes, rule, several_axes
+from ._axes import INK, PALE, as_written, circled, finished, heat, legend, name_rows, new_axes, rule, several_axes
 
 _NAMED = {"ink": "#1b2430", "pale": PALE, "bad": "#a33b00", "good": PALETTE[0], "care": PALETTE[1], "unknown": PALE}
 _DASHES, _MARKERS = ("-", "--", ":"), "osD^xv"
@@ -18,6 +18,7 @@ _LEAST, _WIDE = 1.5, 7.0  # inches
 _ACROSS = 3
 
 
+@as_written
 def plot_figure(figure: Mapping[str, Any], *, ax: Any = None) -> Any:
     """Draw a figure of a report.
 

@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import LatentiaError
 from ..report.communities import PALETTE as TWENTY
 from ..report.figures import places_on_a_plane, points
-from ._axes import attribute, colour, column_names, entry, finished, legend, names_of_all, new_axes, spread
+from ._axes import as_written, attribute, colour, column_names, entry, finished, legend, names_of_all, new_axes, spread
 from .figures import plot_figure
 
 _MEMBERS, _ROWS = 500, 2000
 _KINDS = 12  # of symbols that are drawn as names
 
 
+@as_written
 def plot_clusters(model: Any, X: Any, *, n: int = _ROWS, ax: Any = None) -> Any:
     """Draw rows in the plane in which the means of the components lie farthest apart, in the colours of their components.
 
@@ -55,6 +56,7 @@ def plot_clusters(model: Any, X: Any, *, n: int = _ROWS, ax: Any = None) -> Any:
     return ax
 
 
+@as_written
 def plot_memberships(model: Any, X: Any = None, *, n: int = _MEMBERS, sort: bool = True, ax: Any = None) -> Any:
     """Draw how each row, or node, is divided among the components: a column of colours for each.
 
@@ -115,6 +117,7 @@ _SHARES: Mapping[str, Callable[[Any, Any], np.ndarray]] = {
 """Shares of the components in every row, shape (n, K)."""
 
 
+@as_written
 def plot_states(
     model: Any,
     X: Any,

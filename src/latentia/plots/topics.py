@@ -14,6 +14,7 @@ from ._axes import (
     GRADES,
     INK,
     PALE,
+    as_written,
     attribute,
     column_names,
     entry,
@@ -29,6 +30,7 @@ _MOST = 12  # panels that are drawn by default
 _TOPICS = {"TopicTables": "components_", "MomentMultiLabelClassifier": "word_probabilities_"}
 
 
+@as_written
 def plot_topics(
     model: Any,
     n_words: int = 8,
@@ -125,6 +127,7 @@ def _legend(figure: Any, grades: set[str]) -> None:
     legend(figure, handles=handles, loc="outside lower center", ncols=len(handles))
 
 
+@as_written
 def plot_prevalence(
     prevalence: Any, *, topics: Sequence[int] | None = None, names: Sequence[str] | None = None, ax: Any = None
 ) -> Any:

@@ -153,4 +153,4 @@ class AddedDocuments(Additive):
         return CorpusSums.of_blocks(rows, dealt, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
 
     def _refined_on(self, moments: Any, rows: Blocks) -> Any:
-        return replace(moments, order=in_own_order(rows))
+        return self._with_refiner(replace(moments, order=in_own_order(rows)))

@@ -283,7 +283,7 @@ def _choose_way(starts: Starts, documents: DocumentSet, others: sparse.csr_array
 
     def scores_of(way: Way, alpha: np.ndarray | None = None, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
         refined = refine_topics(starts, documents, "auto", way, alpha_sum, n_averaged=_AVERAGED_OF_PART, **options)
-        dirichlet = np.maximum(alpha if refined.dirichlet is None else refined.dirichlet, 1e-3)
+        dirichlet = np.maximum(np.asarray(alpha if refined.dirichlet is None else refined.dirichlet), 1e-3)
         topics = smoothed(refined.topics, documents.frequencies, _TINY)
         proportions = mean_proportions(observed, topics, dirichlet, documents.n_jobs)
         logs = hidden.copy()

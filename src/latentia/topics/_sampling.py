@@ -439,8 +439,8 @@ def _draw_topics(
                         blocks[z // 8] += change
                         total += change
                     product *= total
-                    if product < 1e-200:
-                        log_probability += np.log(max(product, 1e-300))
+                    if not 1e-200 < product < 1e200:
+                        log_probability += np.log(min(max(product, 1e-300), 1e300))
                         product = 1.0
                     state += np.uint64(0x9E3779B97F4A7C15)
                     bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -200,8 +200,8 @@ class AnchorTopics(Admixture, AddedDocuments):
        the thesis gives these words probability zero; the error stays within the lemma's.
     8. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
     9. ``refine`` is not in the thesis: collapsed Gibbs sampling (Griffiths and Steyvers 2004), whose probabilities are
-    averaged,
-       with a Dirichlet parameter for each topic and one for each word, both estimated (Wallach et al. 2009). Draws are hashes
+       averaged, with a Dirichlet parameter for each topic and one for each word, both estimated (Wallach et al. 2009). Draws
+       are hashes
        of the content of the documents, so that no seed and no order enters. Expected errors are those of halves of the
        documents, and at least the spread of the posterior. Corpora that are swept instead hold the shares of all stored counts:
        4 bytes for a count and topic up to scikit-learn's ``working_memory`` (1 GB); beyond that the eight largest, 24 bytes a

@@ -253,10 +253,11 @@ class SpectralLDA(Admixture, Staged):
     def _refine(self, found: Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
         """Sample the topics of all words, the largest share first."""
         starts = self._starts(found, moments)
+        dirichlet = moments.alpha0 * found.found.shares
         if moments.refiner is None:
-            return Refined(_Mixture(found.found.topics, starts.dirichlet).sorted(), Refinement.none())
+            return Refined(_Mixture(found.found.topics, dirichlet).sorted(), Refinement.none())
         refined = moments.refiner.refined(part.groups, starts)
-        topics, dirichlet = starts.recovered, starts.dirichlet
+        topics = starts.recovered
         if refined.dirichlet is not None:
             topics, dirichlet = refined.topics, refined.dirichlet
         return Refined(_Mixture(topics, dirichlet, refined).sorted(), refined.refinement)

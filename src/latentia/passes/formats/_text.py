@@ -185,14 +185,16 @@ def _is_western(file: BinaryIO) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     broken = whole = 0  # characters beyond ASCII
     file.seek(0)
-    while piece := file.read(_SCANNED):
+    while True:
+        piece = file.read(_SCANNED)
         if piece.translate(None, _PRINTED):
             return False
-        text = decoder.decode(piece)
+        text = decoder.decode(piece, final=not piece)
         here = text.count("\ufffd")
         broken += here
         whole += sum(map(len, re.findall(r"[^\x00-\x7f]+", text))) - here
-    return whole < max(broken, 1)
+        if not piece:
+            return whole < broken
 
 
 def plain_name(path: Path) -> str:

@@ -12,7 +12,7 @@ from latentia.metrics import atom_distances
 
 pytest.importorskip("PIL.Image", reason="images need Pillow")
 
-FILES = ["atoms.csv", "codes.csv", "evidence.csv", "model.npz", "report.html"]
+FILES = ["atoms.csv", "codes.csv", "evidence.csv", "model.npz", "report.html", "result.json"]
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +201,7 @@ def test_an_image(call, rows, written, picture, tmp_path):
     options = ["-m", 24, "--sparsity", 3, "--patch", 6, "--n-patches", 1500, "--start", "random", "--splits", 0]
     printed = call("dictionary", picture, *options, "--out", out)
     assert "stripes.png: 90 x 70 pixels, grey; 1,500 of 5,525 patches of 6 x 6, each without its mean." in printed
-    assert written(out) == ["atoms.csv", "atoms.png", "evidence.csv", "model.npz", "report.html"]
+    assert written(out) == ["atoms.csv", "atoms.png", "evidence.csv", "model.npz", "report.html", "result.json"]
     decibels = float(re.search(r"stripes\.png: rebuilt with a PSNR of ([\d.]+) dB", printed)[1])
     assert decibels > 25
     model = latentia.load(out / "model.npz")

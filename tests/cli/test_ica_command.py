@@ -28,7 +28,7 @@ def test_signals_are_separated(call, rows, written, path, mixed, tmp_path):
     printed = call("ica", path, "--ignore", "time", "--out", out)
     assert "4,000 rows, 3 columns: left, right, top" in printed
     assert written(out) == [
-        "evidence.csv", "mixing.csv", "model.npz", "report.html", "sources.csv", "unmixing.csv",
+        "evidence.csv", "mixing.csv", "model.npz", "report.html", "result.json", "sources.csv", "unmixing.csv",
     ]  # fmt: skip
     unmixing = np.array([[float(row[n]) for n in ("left", "right", "top")] for row in rows(out / "unmixing.csv")])
     assert amari_index(unmixing, mixed[1]) < 0.05

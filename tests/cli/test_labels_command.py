@@ -16,7 +16,7 @@ from latentia.multilabel import measures
 from latentia.passes import Blocks
 
 FILES = [
-    "evidence.csv", "labels.csv", "metrics.csv", "model.npz", "predictions.csv", "report.html", "topics.csv",
+    "evidence.csv", "labels.csv", "metrics.csv", "model.npz", "predictions.csv", "report.html", "result.json", "topics.csv",
 ]  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def test_components_of_a_table(call, rows, written, path, data, tmp_path):
     assert "not used: id, name (id)" in printed
     assert "standard deviations" in printed
     assert written(out) == [
-        "evidence.csv", "labels.csv", "means.csv", "model.npz", "report.html", "scaling.csv",
+        "evidence.csv", "labels.csv", "means.csv", "model.npz", "report.html", "result.json", "scaling.csv",
     ]  # fmt: skip
     means = np.array([[float(row[name]) for name in "abcdef"] for row in rows(out / "means.csv")]) / UNITS
     assert cdist(data.means, means).min(axis=1).max() < 0.5

@@ -11,7 +11,7 @@ from latentia.evidence import Evidence
 from latentia.exceptions import EvidenceWarning, LatentiaError
 
 FILES = [
-    "codes.csv", "columns.csv", "edges.csv", "evidence.csv", "model.npz", "report.html", "units.csv",
+    "codes.csv", "columns.csv", "edges.csv", "evidence.csv", "model.npz", "report.html", "result.json", "units.csv",
 ]  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def test_causes_of_a_table(call, rows, written, path, given, tmp_path):
     assert f"Line 7: {given[5].sum()} findings present" in printed
     assert written(out) == [
         "causes.csv", "edges.csv", "evidence.csv", "findings.csv", "model.npz", "network.bif", "posteriors.csv",
-        "report.html",
+        "report.html", "result.json",
     ]  # fmt: skip
     causes = rows(out / "causes.csv")
     strengths = np.array([[float(row[name]) for name in NAMES] for row in causes])

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..exceptions import LatentiaError
 from ..passes import checkpointing, on_cluster
-from ..reading import Asked
+from ..reading import Asked, reading_as
 from ._results import Results
 from ._shared import ReadOptions
 
@@ -70,7 +70,7 @@ class Run:
         Role of a column, NAME=ROLE: measurement, count, binary, category, text, tags, id, clock, date, group, weight or
         ignored; may be given again.
     missing_codes
-        Values that stand for missing answers, such as -99,999.
+        Values that stand for missing answers, such as -99,999; age=99 in one column alone.
     empty : {missing, absent}
         What empty cells of columns of two values are: missing, or absent, which is 0.
     positive
@@ -152,15 +152,27 @@ class Run:
 
     def reading(self, missing: str | None = None, ways: tuple[str, ...] = ()) -> ReadOptions:
         """How files are read."""
-        asked = asked_of(self.role, self.missing_codes, self.empty, self.positive, self.id)
         return ReadOptions.of(
-            self.quiet, self.cache, self.no_cache, missing, ways, encoding=self.encoding, asked=asked, sheet=self.sheet
+            self.quiet,
+            self.cache,
+            self.no_cache,
+            missing,
+            ways,
+            encoding=self.encoding,
+            asked=self.asked,
+            sheet=self.sheet,
         )
+
+    @property
+    def asked(self) -> Asked:
+        """What is said of columns."""
+        return asked_of(self.role, self.missing_codes, self.empty, self.positive, self.id)
 
     @contextmanager
     def placed(self) -> Iterator[None]:
         """Fits run on the cluster, and keep what they have read, where the options say so."""
         with ExitStack() as around:
+            around.enter_context(reading_as(self.asked, self.sheet))
             if self.checkpoint is not None:
                 around.enter_context(checkpointing(self.checkpoint))
             if self.scheduler is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 import warnings
@@ -20,7 +21,7 @@ from rich.table import Table
 
 from .. import persistence
 from .._progress import progress_bar
-from .._scratch import can_write
+from .._scratch import can_write, whole_file
 from .._terminal import Terminal, say
 from ..datasets.tables import CellError
 from ..evidence import Evidence
@@ -30,12 +31,13 @@ from ..evidence.sizes import Size, all_sizes, recommend
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..passes.formats import known_encoding
-from ..reading import Asked
+from ..reading import Asked, Reading, readings
 from ..report.parts import first_sentence
-from ..summaries import Summary, write_csv
+from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
+from ._json import plain
 from ._options import check_choice, in_options
-from ._results import MODEL_FILE, Results
+from ._results import MODEL_FILE, RESULT_FILE, Results
 
 _MOST_SIZES = 100
 _FEWEST = 20  # rows of which some can be held out
@@ -152,6 +154,13 @@ def learn(
     if rows:
         found.forget_sizes([next(iter(row.values())) for row in rows])
     told: list[Summary] = []
+    read = readings()
+
+    def told_of(model: Any) -> dict[str, Any]:
+        return {
+            "estimator": type(model).__name__, "n_components": model.n_found, "comparison": comparison, **_said(found),
+            "read": [reading.record() for reading in read],
+        }  # fmt: skip
 
     def write(folder: Path) -> None:
         persistence.save(model, folder / MODEL_FILE)
@@ -161,11 +170,14 @@ def learn(
         with named(source):
             first(folder, model)
             summary = replace(summarize(model, rows), comparison=rows)
+            summary = replace(summary, parts=(*summary.parts, *map(_columns_read, read, range(len(read)))))
             if not summary.source:
                 summary = replace(summary, title=f"{summary.title} of {source}", source=described or source)
             told.append(summary)
             _write_summary(folder, summary)
             more(folder, model)
+        with whole_file(folder / RESULT_FILE, "w", encoding="utf-8") as file:
+            json.dump(plain(told_of(model)), file, indent=1, ensure_ascii=False)
 
     files = results.write(write)
     for line in said(model):
@@ -178,9 +190,18 @@ def learn(
     print_evidence(found, console, full=results.evidence)
     say(f"Wrote {', '.join(files)} to {results.out}", console)
     return {
-        "source": str(results.source), "out": str(results.out), "files": files, "estimator": type(model).__name__,
-        "n_components": model.n_found, "comparison": comparison, **_said(found),
+        "source": str(results.source), "out": str(results.out), "files": files, **told_of(model),
     }  # fmt: skip
+
+
+def _columns_read(reading: Reading, number: int) -> Listing:
+    """The columns of a table that was read, as a part of the page."""
+    cells = list(zip(*reading.rows(), strict=True))
+    heads = "column", "role", "why", "examples", "missing", "look at"
+    columns = (Column(name, values, kind="text", where="p") for name, values in zip(heads, cells, strict=True))
+    title = f"Columns of {reading.source}"
+    place = f"read-{number}"
+    return Listing(place, tuple(columns), title, "; ".join(reading.notes), place=place, folded="What was read, and why")
 
 
 def _write_summary(folder: Path, summary: Summary) -> None:

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._terminal import say
 from ..datasets import tables
-from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, naming, numeric_columns
+from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
 from ._shared import ReadOptions, in_ways, in_words_of_options
@@ -26,7 +26,7 @@ _LINES = 8  # that say what was read
 def announce(table: Table) -> Table:
     """Print what was read and what was not, in at most eight lines, doubts first."""
     if table.reading is not None:
-        named = f"rows are named as in the first column of text: {listed(table.names, 3)}" if table.names else ""
+        named = f"rows are named as in {table.reading.naming!r}: {listed(table.names, 3)}" if table.names else ""
         for line in filter(None, [*table.reading.lines(table.columns)[: _LINES - bool(named)], named]):
             say(line)
         return table
@@ -80,7 +80,7 @@ def read_numbers(
     chosen, unused = split_names(columns), split_names(ignore) or []
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
-        return Wanted(numeric_columns(path, kinds, chosen, unused, least, why, option), names=naming(kinds))
+        return Wanted(numeric_columns(path, kinds, chosen, unused, least, why, option), names=True)
 
     return announce(read_table(path, choose, reading))
 
@@ -94,13 +94,13 @@ def read_known_columns(
     def choose(kinds: Mapping[str, str]) -> Wanted:
         if columns is not None:
             check_columns(path, kinds, None, columns)
-            return Wanted(columns, names=naming(kinds))
+            return Wanted(columns, names=True)
         found = numeric_columns(path, kinds, None)
         if len(found) != width:
             raise LatentiaError(
                 f"{path}: {len(found)} columns of numbers, and the model was fitted on {width}, of which it has no names."
             )
-        return Wanted(found, names=naming(kinds))
+        return Wanted(found, names=True)
 
     return read_table(path, choose, reading, other="")
 

@@ -16,6 +16,7 @@ from .. import persistence
 from .._terminal import say
 from ..exceptions import LatentiaError
 from ..families import family_of
+from ..reading import reading_as
 from ._results import MODEL_FILE, Results
 from ._run import asked_of
 from ._shared import ReadOptions, named
@@ -103,7 +104,11 @@ def apply(
     asked = asked_of(role, missing_codes, empty, positive, id)
     how = ReadOptions.of(quiet, cache, no_cache, missing, ways, encoding=encoding, asked=asked, sheet=sheet)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
-    with named(source.name), warnings.catch_warnings():  # names of columns are compared as the source is read
+    with (
+        named(source.name),
+        reading_as(asked, sheet),
+        warnings.catch_warnings(),
+    ):  # names of columns are compared as the source is read
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         write: Callable[[Path], object] = work(fitted, source, how, **own)
         files = results.write(lambda folder: write(folder / file))

@@ -45,7 +45,6 @@ from ._tables import (
     described,
     kept_of,
     labels_of,
-    naming,
     numeric_columns,
     read_like,
     read_table,
@@ -220,7 +219,7 @@ def _table(
         check_columns(source, kinds, "--names", own)
         unused = [*(split_names(ignore) or []), *(name for name in own if kinds[name] != "text")]
         chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
-        return Wanted(chosen, own, naming(kinds) if names is None and image is None else None)
+        return Wanted(chosen, own, names is None and image is None)
 
     table = announce(read_table(source, choose, how))
     called = table.names if names is None else [str(name) for name in table.texts[names]]

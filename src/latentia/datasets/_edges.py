@@ -24,7 +24,7 @@ from ..reading import (
     is_named_matrix,
     is_symmetric_matrix,
     matrix_of,
-    open_table,
+    open_reading,
 )
 
 _CHUNK = 1 << 18
@@ -92,7 +92,8 @@ def named_matrix(
     """Return the pairs of a matrix with names, in a table, and the names; None for a list of pairs."""
     if columns is not None or not has_columns(path):
         return None
-    table = open_table(path, encoding=encoding, unique=False)
+    table = open_reading(path, encoding=encoding, unique=False).table
+    assert table is not None
     if not is_named_matrix(table) and not is_symmetric_matrix(table):
         return None
     names, values = table.names[-len(table) :], matrix_of(table)
@@ -124,7 +125,9 @@ def numbered_rows(
     Names get numbers in the order in which they come, which are put into ``numbers``. ``progress`` may be a label.
     """
     if has_columns(path):
-        yield _of_table(open_table(path, encoding=encoding, unique=False), kind, numbers, columns)
+        table = open_reading(path, encoding=encoding, unique=False).table
+        assert table is not None
+        yield _of_table(table, kind, numbers, columns)
         return
     size, done = path.stat().st_size, 0
     with _open(path, encoding, kind) as (rows, read), progress_bar(progress, size, "bytes") as advance:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..exceptions import FileNotice, LatentiaError, warn
 from ..passes.formats import open_unicode, readable, reusable
-from ..reading import Asked, find_columns, has_columns, long_columns, open_table
+from ..reading import has_columns, long_columns, open_reading
 
 __all__ = ["read_baskets"]
 
@@ -112,12 +112,14 @@ def _long_baskets(
     if rows is None and (columns is None and not has_columns(path)):
         return None
     try:
-        table = open_table(path, encoding=encoding, unique=False)
+        reading = open_reading(path, encoding=encoding, unique=False)
     except LatentiaError:
         if rows == "long":
             raise
         return None
-    names = list(columns) if columns else long_columns(table, find_columns(table, Asked()))
+    table = reading.table
+    assert table is not None
+    names = list(columns) if columns else long_columns(table, reading.columns)
     if names is None or len(names) != 2:
         if rows == "long":
             raise LatentiaError(

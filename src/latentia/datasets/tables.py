@@ -16,7 +16,7 @@ from scipy import sparse
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes import Blocks
 from ..passes.formats import no_encoding, plain_name, readable, reusable
-from ..reading import Asked, Reading, has_columns, is_coded, is_table_name, open_table, reading_of
+from ..reading import Asked, Reading, has_columns, is_coded, is_table_name, open_reading
 
 __all__ = ["CellError", "Table", "Wanted", "check_columns", "is_table", "numeric_columns", "read_table"]
 
@@ -25,11 +25,11 @@ _NAMED = 5  # rows that a note names
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns to read: as numbers, as they are, and one that names the rows, in which cells may be empty."""
+    """The columns to read: as numbers, and as they are; and whether rows have the names that an id gives them."""
 
     numbers: Sequence[str] = ()
     texts: Sequence[str] = ()
-    names: str | None = None
+    names: bool = False
 
 
 Choose = Callable[[Mapping[str, str]], Wanted]
@@ -170,7 +170,7 @@ def read_table(
             if encoding is not None:
                 raise no_encoding(source, encoding)
             return _read_matrix(source, choose, cache if source == Path(path) else False)
-        reading = reading_of(open_table(source, encoding=encoding, sheet=sheet), asked or Asked())
+        reading = open_reading(source, asked=asked, encoding=encoding, sheet=sheet)
         table = _chosen(reading, choose(kinds_of(reading)), missing)
         return table if missing in ("error", "keep") else _complete(source, table, missing)
 
@@ -282,11 +282,6 @@ def numeric_columns(
     return chosen
 
 
-def naming(kinds: Mapping[str, str]) -> str | None:
-    """The column that names the rows: the first one of text."""
-    return next((name for name, kind in kinds.items() if kind == "text"), None)
-
-
 def dense(table: Table) -> np.ndarray:
     """Its values as an array."""
     return table.values.toarray() if sparse.issparse(table.values) else table.values
@@ -328,9 +323,7 @@ def _chosen(reading: Reading, wanted: Wanted, missing: str) -> Table:
     if commas and not fractions:
         _tell_thousands(raw.path, commas)
     texts = {name: _texts(reading, name, allowed) for name in wanted.texts}
-    ids = [column.name for column in reading.columns if column.role == "id" and reading.holds_texts(column.name)]
-    named = reading.asked.id or (ids[0] if ids and wanted.names is not None else None)
-    names = [] if named is None else [cell.strip() for cell in reading.texts(named)]
+    names = reading.row_names if wanted.names else []
     values = np.column_stack(columns) if columns else np.empty((reading.n_rows, 0))
     others = _others(raw.names, wanted)
     return Table(

@@ -20,7 +20,7 @@ from ..passes.formats import (
     readable,
     reusable,
 )
-from ..reading import Asked, Column, find_columns, has_columns, open_table, row_names
+from ..reading import Reading, has_columns, open_reading
 from ._metadata import Metadata, read_metadata
 from ._split import check_split, cut_text
 
@@ -279,24 +279,26 @@ def _hidden(path: Path) -> bool:
 
 
 def _read_column(path: Path, column: str | None, encoding: str | None) -> Texts:
-    table = open_table(path, encoding=encoding, unique=False)
-    columns = find_columns(table, Asked())
-    name = _text_column(path, columns, column)
-    others = {other: table.texts(other).to_list() for other in table.names if other != name}
-    names = row_names(table, [one for one in columns if one.name != name])
+    reading = open_reading(path, encoding=encoding, unique=False)
+    table = reading.table
+    assert table is not None
+    name = _text_column(path, reading, column)
+    others = {other: reading.texts(other) for other in table.names if other != name}
+    names = [] if reading.column(name).role == "id" else reading.row_names
     names = names or [f"{table.unit} {row}" for row in table.rows]
-    return Texts(table.texts(name).to_list(), names, path.name, columns=others)
+    return Texts(reading.texts(name), names, path.name, columns=others)
 
 
-def _text_column(path: Path, columns: Sequence[Column], column: str | None) -> str:
+def _text_column(path: Path, reading: Reading, column: str | None) -> str:
     """Return the column of texts: the one that is named, or is called text, or is the only one of texts."""
-    names = [one.name for one in columns]
+    names = [one.name for one in reading.columns]
     if column is not None:
         if column not in names:
             raise LatentiaError(f"{path}: no column {column!r}. There are {', '.join(names)}.")
         return column
-    called = [name for name in names if name.lower() == "text"] or (names if len(names) == 1 else [])
-    texts = called or [one.name for one in columns if one.role == "text"]
+    called = [name for name, role in reading.asked.roles.items() if role == "text"]
+    called = called or [name for name in names if name.lower() == "text"] or (names if len(names) == 1 else [])
+    texts = called or [one.name for one in reading.columns if one.role == "text"]
     if len(texts) != 1:
         raise LatentiaError(
             f"{path}: which column holds the text? There are {', '.join(names)}; name one of them.", parameter="column"

@@ -4,9 +4,9 @@
 """
 
 from ._counts import holds_texts, table_counts, triple_columns
-from ._read import is_table_name, look_at, read, reading_of
+from ._read import is_table_name, look_at, open_reading, read, reading_as, reading_of, readings
 from ._reading import Reading
-from ._roles import ROLES, Asked, Column, find_columns, is_coded, row_names
+from ._roles import ROLES, Asked, Column, find_columns, is_coded
 from ._shapes import is_clock, is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
 from ._tables import RawTable, column_names, has_columns, is_csv, open_table
 from ._tags import split_tags
@@ -30,10 +30,12 @@ __all__ = [
     "long_columns",
     "look_at",
     "matrix_of",
+    "open_reading",
     "open_table",
     "read",
+    "reading_as",
     "reading_of",
-    "row_names",
+    "readings",
     "split_tags",
     "table_counts",
     "triple_columns",

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ._numbers import numbers_of
-from ._roles import Asked, find_columns, row_names
-from ._tables import RawTable, has_columns, open_table
+from ._read import open_reading
+from ._tables import RawTable, has_columns
 
 _DOCUMENT = re.compile(
     r"(.*[_ .-])?(doc|document|text|file|id|article|paper)s?(id|_id|_no|_name)?|docid|doc_?id", re.IGNORECASE
@@ -45,24 +45,25 @@ def table_counts(path: Path, encoding: str | None = None) -> tuple[Any, list[str
     """
     if not path.is_file() or not has_columns(path):
         return None
-    table = open_table(path, encoding=encoding, unique=False)
+    reading = open_reading(path, encoding=encoding, unique=False)
+    table = reading.table
+    assert table is not None
     triples = triple_columns(table)
     if triples is not None:
         return _of_triples(table, *triples)
-    columns = find_columns(table, Asked())
     counts = [
         column.name
-        for column in columns
+        for column in reading.columns
         if column.role == "count" or (column.role == "binary" and column.coding == ("1", "0"))
     ]
-    others = [column for column in columns if column.name not in counts]
+    others = [column for column in reading.columns if column.name not in counts]
     if len(counts) < _FEWEST or any(column.role not in ("id", "category", "date", "ignored") for column in others):
         return None
     found = [numbers_of(table.series(name)) for name in counts]
     values = np.column_stack([one.values for one in found])
     if np.isnan(values).any():
         return None
-    return sparse.csr_array(values), counts, row_names(table, columns) or None
+    return sparse.csr_array(values), counts, reading.row_names or None
 
 
 def triple_columns(table: RawTable) -> tuple[str, str, str] | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,18 @@ from ._shapes import commands_for, find_shape
 from ._tables import RawTable, has_columns, open_table, typed_column
 
 _PLAIN = (".txt", ".dat", ".data", ".tab")
+
+
+@dataclass(frozen=True)
+class _Command:
+    """What the options of a command say of the tables that it opens, and what it has read."""
+
+    asked: Asked
+    sheet: str | None
+    readings: list[Reading] = field(default_factory=list)
+
+
+_COMMAND: ContextVar[_Command | None] = ContextVar("command", default=None)
 
 
 def read(
@@ -44,7 +58,7 @@ def read(
     roles : dict from str to str, optional
         The role of columns: measurement, count, binary, category, text, tags, id, clock, date, group, weight or ignored.
     missing_codes : sequence, optional
-        Values that stand for missing answers in all columns, such as -99.
+        Values that stand for missing answers in all columns, such as -99, or in one, such as "age=99".
     empty : {"missing", "absent"}
         What empty cells of binary columns are: not known, or 0.
     positive : dict from str to str, optional
@@ -74,6 +88,40 @@ def read(
         return reading_of(_of_frame(source), asked)
     with reusable(source) as path:
         return reading_of(_opened(path, sheet, encoding), asked)
+
+
+@contextmanager
+def reading_as(asked: Asked, sheet: str | None = None) -> Iterator[None]:
+    """Open all tables in this block by these options; `readings` gives what was read of them."""
+    token = _COMMAND.set(_Command(asked, sheet))
+    try:
+        yield
+    finally:
+        _COMMAND.reset(token)
+
+
+def readings() -> list[Reading]:
+    """Return what was read since the `reading_as` around began, the last reading of each file."""
+    command = _COMMAND.get()
+    return [] if command is None else list({str(one.path): one for one in command.readings}.values())
+
+
+def open_reading(
+    path: Path,
+    *,
+    asked: Asked | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    unique: bool = True,
+) -> Reading:
+    """Open a table and find the role of every column; options that are not given are those of `reading_as`."""
+    command = _COMMAND.get()
+    if command is not None:
+        asked, sheet = asked or command.asked, sheet or command.sheet
+    reading = reading_of(open_table(path, encoding=encoding, sheet=sheet, unique=unique), asked or Asked())
+    if command is not None:
+        command.readings.append(reading)
+    return reading
 
 
 def reading_of(table: RawTable, asked: Asked) -> Reading:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 from .._frames import new_frame
 from ..exceptions import LatentiaError, MissingExtraError
 from ._numbers import EMPTY, Numbers, numbers_of
-from ._roles import NUMERIC, Asked, Column, binary_values, coded, row_names
+from ._roles import NUMERIC, Asked, Column, binary_values, coded
 from ._tables import RawTable
 
 _PRINTED = 8  # lines that commands print
@@ -75,9 +76,20 @@ class Reading:
         return [column.name for column in self.columns if column.used]
 
     @property
+    def path(self) -> Path | None:
+        """The file, where it is a table."""
+        return None if self.table is None else self.table.path
+
+    @property
     def row_names(self) -> list[str]:
-        """Names of the rows: the cells of the first id that does more than count them; empty where there is none."""
-        return [] if self.table is None else row_names(self.table, self.columns)
+        """Names of the rows, empty where there are none."""
+        return [cell.strip() for cell in self.texts(self.naming)] if self.naming else []
+
+    @property
+    def naming(self) -> str:
+        """The column that names the rows: the one that is asked for, or the first id that does more than count them."""
+        ids = (c.name for c in self.columns if c.role == "id" and "counts the rows" not in c.reason)
+        return self.asked.id or next(ids, "")
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -103,10 +115,7 @@ class Reading:
         """Return the cells of a column as they are written."""
         if self.table is None:
             raise LatentiaError(f"{self.source}: no table, and it has no columns.")
-        if self.asked.missing_codes:
-            cells = coded(self.table.texts(name), self.asked.missing_codes)
-            return list(cells.to_list())
-        return list(self.table.texts(name).to_list())
+        return list(coded(self.table.texts(name), self.asked.codes_of(name)).to_list())
 
     def holds_texts(self, name: str) -> bool:
         """Return True if the cells of a column are written as texts."""
@@ -159,7 +168,7 @@ class Reading:
     def _raw(self, name: str) -> Any:
         if self.table is None:
             raise LatentiaError(f"{self.source}: no table, and it has no columns.")
-        return coded(self.table.series(name), self.asked.missing_codes)
+        return coded(self.table.series(name), self.asked.codes_of(name))
 
     # --- what is said -------------------------------------------------------------------------------------------
 
@@ -193,10 +202,9 @@ class Reading:
         lines += [f"note: {note}" for note in self.notes]
         codes = {name: found for name, found in self.suspects.items() if name in chosen}
         if codes:
-            every = list(dict.fromkeys(code for found in codes.values() for code in found))
             where = _listed([f"{', '.join(found)} in {name!r}" for name, found in codes.items()], 4)
             lines.append(
-                f"note: may be codes of missing answers, and are used as numbers: {where}. --missing-codes {','.join(every)}"
+                f"note: may be codes of missing answers, and are used as numbers: {where}. {self._option_of(codes)}"
             )
         doubts = _doubts([c for c in self.columns if c.doubt and (c.name in chosen or c.role in ("id", "clock"))])
         groups = _grouped([c for c in self.columns if c.name not in chosen])
@@ -212,6 +220,13 @@ class Reading:
             doubts = [*doubts[: room - 1], f"note: {len(doubts) - room + 1} more doubts: latentia look {self.source}"]
         return [*lines, *doubts, *unused][:_PRINTED]
 
+    def _option_of(self, codes: Mapping[str, Sequence[str]]) -> str:
+        """Return the option that names codes: of all columns, but of one where others may hold the code as an answer."""
+        every = [
+            (code if len(code.lstrip("-")) > 1 else f"{name}={code}") for name, found in codes.items() for code in found
+        ]
+        return f"--missing-codes {shlex.quote(','.join(dict.fromkeys(every)))}"
+
     def _absent(self, column: Column) -> bool:
         return column.role == "binary" and self.asked.empty == "absent"
 
@@ -219,9 +234,13 @@ class Reading:
         """Return the table of columns: name, role, why, examples, missing cells, what to look at; doubts first."""
         ordered = sorted(self.columns, key=lambda column: not (column.doubt or column.suspects))
         return [
-            [c.name, c.role, c.reason, ", ".join(c.examples), f"{c.n_missing:,}" if c.n_missing else "", _look(c)]
+            [c.name, c.role, c.reason, ", ".join(c.examples), f"{c.n_missing:,}" if c.n_missing else "", self._look(c)]
             for c in ordered
         ]
+
+    def _look(self, column: Column) -> str:
+        codes = self._option_of({column.name: column.suspects}) if column.suspects else ""
+        return "; ".join(filter(None, [codes and f"codes of missing answers? {codes}", column.doubt]))
 
     def record(self) -> dict[str, Any]:
         """Return all that was decided, as plain values, for ``result.json``."""
@@ -258,11 +277,6 @@ class Reading:
     def with_commands(self, commands: Sequence[str]) -> Reading:
         """Return the reading with commands that fit it."""
         return replace(self, commands=tuple(commands))
-
-
-def _look(column: Column) -> str:
-    codes = f"codes of missing answers? --missing-codes {','.join(column.suspects)}" if column.suspects else ""
-    return "; ".join(filter(None, [codes, column.doubt]))
 
 
 def _doubts(columns: Sequence[Column]) -> list[str]:

@@ -29,7 +29,7 @@ _EXAMPLES = 3
 _MOST_EXAMPLE = 40
 _ID = re.compile(
     r"(.*[_ .-])?(id|ids|index|idx|key|uuid|guid|rowid|rownames?|row|no|nr|obs|record|sample|case|serial|identifier)\.?"
-    r"|unnamed: ?\d+|x|\.\.1|column 1|.*[a-z]ID|id[_ .-].*|(patient|subject|customer|user|invoice|order)"
+    r"|unnamed: ?\d+|\.\.1|column 1|.*[a-z]ID|id[_ .-].*|(patient|subject|customer|user|invoice|order)"
     r"[_ .-]?(no|nr|number|code)?",
     re.IGNORECASE,
 )
@@ -106,6 +106,7 @@ class Asked:
     ----------
     roles : dict from str to str
     missing_codes : tuple of str
+        Of all columns, or of one: ``age=99``.
     empty : {"missing", "absent"}
     positive : dict from str to str
         Of binary columns the value that is 1.
@@ -125,6 +126,11 @@ class Asked:
     two: bool = False
     codings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def codes_of(self, name: str) -> list[str]:
+        """Return the codes of missing answers in a column."""
+        named = (code.rpartition("=") for code in self.missing_codes)
+        return [code for column, _, code in named if column in ("", name)]
+
     def is_coded(self, column: Column) -> bool:
         """Return True if a column is read as 0 and 1."""
         named = column.name in self.positive or column.name in self.codings
@@ -143,6 +149,7 @@ class Asked:
             ("role", self.roles),
             ("positive", self.positive),
             ("id", [self.id] if self.id else []),
+            ("missing_codes", [name for code in self.missing_codes if (name := code.rpartition("=")[0])]),
         ):
             for name in given:
                 if name not in names:
@@ -167,14 +174,6 @@ def find_columns(table: RawTable, asked: Asked) -> list[Column]:
     return columns
 
 
-def row_names(table: RawTable, columns: Sequence[Column]) -> list[str]:
-    """Return the names of the rows: the cells of the first id that does more than count them; empty where there is none."""
-    for column in columns:
-        if column.role == "id" and "counts the rows" not in column.reason:
-            return [str(cell).strip() for cell in table.texts(column.name).to_list()]
-    return []
-
-
 def coded(column: Any, codes: Sequence[str]) -> Any:
     """Return a column in which codes of missing answers are empty cells."""
     import polars as pl
@@ -185,9 +184,8 @@ def coded(column: Any, codes: Sequence[str]) -> Any:
         numbers = [float(code) for code in codes if re.fullmatch(r"[+-]?\d+(\.\d*)?", code)]
         found = column.is_in(numbers).fill_null(False)
         return pl.select(pl.when(found).then(None).otherwise(column)).to_series() if found.any() else column
-    known = list({*codes, *(f"{code}.0" for code in codes)})
     cells = column.fill_null("")
-    found = cells.str.strip_chars().is_in(known)
+    found = cells.str.strip_chars().str.replace(r"(\d)[.,]0{1,2}$", "${1}").is_in([*codes])
     return pl.select(pl.when(found).then(pl.lit("")).otherwise(cells)).to_series() if found.any() else column
 
 
@@ -223,7 +221,7 @@ def find_column(table: RawTable, name: str, asked: Asked) -> Column:
     """Find the role of one column."""
     import polars as pl
 
-    column = coded(table.series(name), asked.missing_codes)
+    column = coded(table.series(name), asked.codes_of(name))
     if name in asked.codings:
         coding = asked.codings[name]
         return Column(name, "binary", f"{coding[0]} is 1 (as in the model)", coding=coding)

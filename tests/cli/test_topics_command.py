@@ -29,7 +29,14 @@ def table(path):
 
 def test_topics_of_a_file_of_lines(written, texts, tmp_path):
     done = run("topics", texts, "-k", 5, "--out", tmp_path / "o", "--quiet")
-    assert written(tmp_path / "o") == ["documents.csv", "evidence.csv", "model.npz", "report.html", "result.json", "topics.csv"]
+    assert written(tmp_path / "o") == [
+        "documents.csv",
+        "evidence.csv",
+        "model.npz",
+        "report.html",
+        "result.json",
+        "topics.csv",
+    ]
     assert "  expected error  " in done.stdout
     assert "199 documents" in done.stdout
     words = table(tmp_path / "o" / "topics.csv")

@@ -85,7 +85,7 @@ def test_a_sparse_matrix(call, rows, data, tmp_path):
 def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    columns = dict(zip("abcdef", data.X.T, strict=True)) | {"name": ["x"] * 2000}
+    columns = dict(zip("abcdef", data.X.T, strict=True)) | {"name": [f"x{i}" for i in range(2000)]}
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
     printed = call("mixture", tmp_path / "x.parquet", "-k", 3, "--refine", 2, "--no-scale", "--out", tmp_path / "o")
     assert "not used: name (id)" in printed
@@ -186,7 +186,7 @@ def test_a_column_that_may_be_labels_is_announced(call, tmp_path):
     rows = np.c_[rng.normal(size=(600, 4)) + 6 * np.eye(4)[labels], labels]
     np.savetxt(tmp_path / "x.csv", rows, fmt="%.4f", delimiter=",", header="a,b,c,d,species", comments="")
     printed = call("mixture", tmp_path / "x.csv", "-k", 3, "--out", tmp_path / "o")
-    assert "note: column 'species' 3 whole numbers: if they are codes of categories, --role species=category" in printed
+    assert "note: column 'species': 3 whole numbers; if they are codes of categories, --role species=category" in printed
     printed = call("mixture", tmp_path / "x.csv", "-k", 3, "--ignore", "species", "--out", tmp_path / "p")
     assert "whole numbers" not in printed
 

@@ -52,11 +52,33 @@ def test_codes_of_missing_answers_are_named_and_can_be_removed(tmp_path, values,
     ] * 5
     reading, found = column(tmp_path, "score", cells)
     assert str(code) in found.suspects
-    assert any(f"--missing-codes {code}" in line for line in reading.lines())
-    without, found = column(tmp_path, "score", cells, missing_codes=[code])
+    option = f"score={code}" if abs(code) < 10 else f"{code}"  # A short one may be an answer in other columns.
+    assert any(f"--missing-codes {option}" in line for line in reading.lines())
     _, empty = column(tmp_path, "score", [*cells[:60], *[""] * 5])
-    assert (found.n_missing, found.role, found.suspects) == (5, empty.role, empty.suspects)
-    np.testing.assert_array_equal(np.isnan(without.values(["score"])[:, 0]), np.arange(65) >= 60)
+    for codes in ([code], [option]):
+        without, found = column(tmp_path, "score", cells, missing_codes=codes)
+        assert (found.n_missing, found.role, found.suspects) == (5, empty.role, empty.suspects)
+        np.testing.assert_array_equal(np.isnan(without.values(["score"])[:, 0]), np.arange(65) >= 60)
+
+
+def test_a_code_beside_the_last_of_many_values(tmp_path):
+    ages = [18 + (7 * i) % 73 for i in range(300)]
+    assert column(tmp_path, "age", [*ages, 99])[1].suspects == ("99",)
+    assert column(tmp_path, "age", [*ages, 98, 99, 99])[1].suspects == ("99", "98")
+    assert column(tmp_path, "age", [*ages, 92])[1].suspects == ()
+    percent = [(37 * i) % 101 for i in range(303)]
+    assert column(tmp_path, "rate", [*percent, *[99] * 15])[1].suspects == ("99",)
+    assert column(tmp_path, "rate", percent)[1].suspects == ()
+
+
+def test_a_code_of_one_column_is_a_value_in_others(tmp_path):
+    path = table(tmp_path, ("a", [1, 2, 9, 9] * 9), ("b", [7, 8, 9, 10] * 9))
+    data = read(path, missing_codes=["a=9"])
+    assert [data.column(name).n_missing for name in "ab"] == [18, 0]
+    path = table(tmp_path, ("a", ["1,5", "2,5", "-99,00"] * 9), ("b", ["7", "8", "9,5"] * 9), separator=";", quote="")
+    assert read(path, missing_codes=[-99]).column("a").n_missing == 9
+    with pytest.raises(LatentiaError, match="missing_codes='c': .*no such column"):
+        read(path, missing_codes=["c=9"])
 
 
 @pytest.mark.parametrize(

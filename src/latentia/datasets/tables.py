@@ -172,6 +172,8 @@ def read_table(
             return _read_matrix(source, choose, cache if source == Path(path) else False)
         reading = open_reading(source, asked=asked, encoding=encoding, sheet=sheet)
         table = _chosen(reading, choose(kinds_of(reading)), missing)
+        if missing == "error" and np.isnan(table.values).any():
+            missing = "drop"  # Rows with values that a model does not know; other cells have raised.
         return table if missing in ("error", "keep") else _complete(source, table, missing)
 
 
@@ -316,6 +318,8 @@ def _chosen(reading: Reading, wanted: Wanted, missing: str) -> Table:
             raise _no_value(reading, int(lacking[0]), name)
         if found.wrong is not None:
             raise CellError(f"{raw.place(found.wrong, name)}: {reading.filled(found.problem)}")
+        if found.unseen is not None and found.unseen.any():
+            _tell_unseen(reading, name, found.unseen)
         decimal = "with decimal commas" in found.forms
         commas |= {name: found.doubt} if decimal and found.doubt else {}
         fractions |= decimal and not found.doubt
@@ -349,6 +353,16 @@ def _no_value(reading: Reading, row: int, name: str) -> CellError:
     return CellError(
         f"{table.place(row, name)}: no value ({cell!r}). Fill it in or delete the {table.unit}.", missing=True
     )
+
+
+def _tell_unseen(reading: Reading, name: str, unseen: np.ndarray) -> None:
+    """Say how many cells of a column of two values have another one, and are taken as cells without a value."""
+    table, n = reading.table, int(unseen.sum())
+    assert table is not None
+    row, coding = int(unseen.argmax()), reading.column(name).coding
+    cell, known = str(table.texts(name)[row]), " and ".join(map(repr, coding))
+    fact = f"{table.place(row, name)}: {cell!r}, and the model knows {known}; {n} such cells are taken as not known."
+    warn(FileNotice(fact))
 
 
 def _tell_thousands(path: Path, commas: Mapping[str, str]) -> None:

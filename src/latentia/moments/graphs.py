@@ -95,8 +95,8 @@ class Graph:
 def as_graph(source: Any, directed: bool | None = None) -> Graph:
     """A graph from a matrix, from networkx or igraph; files are read by `latentia.datasets.read_graph`.
 
-    Loops are left out, and explicit zeros are no edges. Repeated edges are summed if there are weights, before they are checked;
-    where all weights are 1 they become one edge.
+    Loops are left out, and explicit zeros are no edges. Repeated edges are summed if there are weights, before they are
+    checked; where all weights are 1 they become one edge.
 
     Parameters
     ----------

@@ -53,6 +53,8 @@ class Numbers:
         How cells were read that are not written as programs write numbers.
     doubt : str
         Another meaning that the cells may have.
+    unseen : ndarray of bool, shape (n_rows,)
+        Cells of a binary column with neither of its values, as rows may have that a model is applied to.
     """
 
     values: np.ndarray
@@ -63,6 +65,7 @@ class Numbers:
     doubt: str = ""
     commas: tuple[int, str] | None = None
     points: int | None = None
+    unseen: np.ndarray | None = None
 
 
 def missing_cells(column: pl.Series, words: frozenset[str] = MISSING) -> np.ndarray:

@@ -225,7 +225,7 @@ class Reading:
         every = [
             (code if len(code.lstrip("-")) > 1 else f"{name}={code}") for name, found in codes.items() for code in found
         ]
-        return f"--missing-codes {shlex.quote(','.join(dict.fromkeys(every)))}"
+        return f"--missing-codes {shlex.quote(','.join(sorted(dict.fromkeys(every), key=lambda code: '=' in code)))}"
 
     def _absent(self, column: Column) -> bool:
         return column.role == "binary" and self.asked.empty == "absent"
@@ -282,7 +282,7 @@ class Reading:
 def _doubts(columns: Sequence[Column]) -> list[str]:
     """Return a line for each doubt, and one for all columns of few whole numbers."""
     coded = [c for c in columns if "codes of categories" in c.doubt]
-    lines = [f"note: column {c.name!r} {c.doubt}" for c in columns if len(coded) < 2 or c not in coded]
+    lines = [f"note: column {c.name!r}: {c.doubt}" for c in columns if len(coded) < 2 or c not in coded]
     if len(coded) > 1:
         names = _listed([c.name for c in coded], 6)
         option = coded[0].doubt.rpartition(", ")[2]

@@ -190,19 +190,20 @@ def coded(column: Any, codes: Sequence[str]) -> Any:
 
 
 def binary_values(column: Any, coding: Sequence[str], empty: str, separator: str) -> Numbers:
-    """Return the 0 and 1 of a column of two values, NaN where there is none."""
+    """Return the 0 and 1 of a column of two values, NaN where there is none, or another value than these."""
     if _are_numbers(coding):
-        values = numbers_of(column, separator).values
-        missing = np.isnan(values)
-        values = np.where(missing, np.nan, values == float(coding[0]))
+        numbers = numbers_of(column, separator)
+        missing, positive = numbers.missing, numbers.values == float(coding[0])
+        known = np.isin(numbers.values, [float(value) for value in coding])
     else:
         cells = column.fill_null("").str.strip_chars().str.to_lowercase()
+        known = np.asarray(cells.is_in([value.lower() for value in coding]).to_numpy(), bool)
         positive = np.asarray((cells == coding[0].lower()).to_numpy(), bool)
-        missing = missing_cells(cells) & ~np.asarray(cells.is_in([value.lower() for value in coding]).to_numpy(), bool)
-        values = np.where(missing, np.nan, positive.astype(float))
+        missing = missing_cells(cells) & ~known
+    values = np.where(known, positive.astype(float), np.nan)
     if empty == "absent":
-        values, missing = np.where(missing, 0.0, values), np.zeros(len(values), bool)
-    return Numbers(values, missing)
+        values[missing] = 0.0
+    return Numbers(values, missing & (empty != "absent"), unseen=~known & ~missing)
 
 
 def is_coded(column: Column) -> bool:
@@ -295,11 +296,11 @@ def _doubt(name: str, values: np.ndarray, whole: bool, distinct: int, gaps: bool
     if dated:
         return f"may be dates, {dated}: {_option(name, 'date')}"
     if whole and distinct <= min(_FEW, max(len(values) // _REPEATED, 3)):
-        return f"{distinct} whole numbers: if they are codes of categories, {_option(name, 'category')}"
+        return f"{distinct} whole numbers; if they are codes of categories, {_option(name, 'category')}"
     if whole and distinct == min(len(values), _SAMPLED) and _ID.fullmatch(name):
         return f"may name the rows: {_option(name, 'id')}"
     if whole and not gaps and _counts_rows(values):
-        return f"counts the rows in file order: if it measures nothing, {_option(name, 'id')}"
+        return f"counts the rows in file order; if it measures nothing, {_option(name, 'id')}"
     if _CLOCK.fullmatch(name) and bool((np.diff(values) >= 0).all()):
         return f"may be a clock: {_option(name, 'clock')}"
     return ""
@@ -309,7 +310,7 @@ def _apart(name: str, values: np.ndarray, whole: bool) -> Column | None:
     """Return an id or a clock, where both the name and the values say so, or the values count the rows."""
     n = len(values)
     counts, clock = whole and n >= _COUNTED and _counts_rows(values), _CLOCK.fullmatch(name) is not None
-    doubt = f"left out: if it measures, {_option(name, 'measurement')}"
+    doubt = f"left out; if it measures, {_option(name, 'measurement')}"
     if counts and clock:
         return Column(name, "clock", "rises by one from row to row", doubt=doubt)
     if counts and float(values[0]) in (0.0, 1.0):
@@ -441,7 +442,7 @@ def _two_texts(name: str, cells: Any, asked: Asked) -> Column | None:
         value = next(iter(spelled.values()))
         if value.lower() not in _YES and asked.empty != "absent":
             return None
-        doubt = "" if asked.empty == "absent" else f"{empty:,} cells are empty: if these mean absent, --empty absent"
+        doubt = "" if asked.empty == "absent" else f"{empty:,} cells are empty; if these mean absent, --empty absent"
         return Column(
             name,
             "binary",
@@ -510,5 +511,5 @@ def _of_words(table: RawTable, name: str, present: Any, asked: Asked) -> Column:
         name,
         "category",
         f"{distinct:,} different texts in {n:,} rows",
-        doubt=f"many categories: if they are texts, {_option(name, 'text')}",
+        doubt=f"many categories; if they are texts, {_option(name, 'text')}",
     )

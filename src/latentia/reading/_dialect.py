@@ -19,7 +19,7 @@ _SAMPLE_ROWS = 200
 _SEPARATORS = (",", ";", "\t", "|", "^", "~")
 _ANNOUNCED = re.compile(r"sep=(.)[\r\n]", re.IGNORECASE)  # Excel writes this line.
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?%?")
-_MOST_TITLES = 20
+MOST_TITLES = 20
 
 Row = tuple[int, list[str]]
 
@@ -140,7 +140,7 @@ def _width(rows: list[list[str]]) -> int:
         return len(rows[0])
     widths = Counter(map(len, rows))
     width = max(widths, key=lambda width: (widths[width], width))
-    return width if widths[width] > 1 and 2 * widths[width] > len(rows) - _MOST_TITLES else 1
+    return width if widths[width] > 1 and 2 * widths[width] > len(rows) - MOST_TITLES else 1
 
 
 def _evenness(rows: list[list[str]]) -> tuple[float, float]:
@@ -164,27 +164,32 @@ def _with_headings(dialect: Dialect, rows: list[list[str]], announced: bool) -> 
     """Add where the headings stand: below titles, one shorter than the rows, or without the separator that ends these."""
     widths = Counter(map(len, rows[1:] or rows))
     width = max(widths, key=lambda width: (widths[width], width))
-    start = 0
-    while start < min(len(rows) - 2, _MOST_TITLES) and _is_title(rows[start], rows[start + 1 :], width):
-        start += 1
+    start = count_titles(rows[: min(len(rows) - 1, MOST_TITLES + 1)], width)
     headings, body = rows[start], rows[start + 1 :]
     longer = bool(body) and len(headings) > 0 and all(len(row) == len(headings) + 1 for row in body)
     trailing = longer and all(not row[-1].strip() for row in body)
     named = longer and len(body) > 1 and len({row[0] for row in body}) == len(body)
     return Dialect(
         dialect.separator, dialect.quote, dialect.escape, start + announced,
-        tuple(dialect.separator.join(row).strip(dialect.separator + " ") for row in rows[:start]),
+        tuple(filter(None, (dialect.separator.join(row).strip(dialect.separator + " ") for row in rows[:start]))),
         named and not trailing, trailing,
     )  # fmt: skip
 
 
-def _is_title(row: list[str], below: list[list[str]], width: int) -> bool:
-    """Return True if a row holds a title or a comment, and headings as wide as the table stand below."""
-    filled = [cell for cell in row if cell.strip()]
-    wide = [line for line in below[:_MOST_TITLES] if len(line) == width]
-    if width < 2 or not wide or sum(bool(cell.strip()) for cell in wide[0]) < 2:
-        return False
+def count_titles(rows: list[list[str]], width: int, *, padded: bool = False) -> int:
+    """Return how many rows stand above the headings: those with titles or comments, or without any cell.
+
+    The headings are the first row as wide as the table with two cells or more. ``padded`` rows, as those of a workbook, are all
+    as long as the longest.
+    """
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    start = next((i for i, row in enumerate(rows) if len(row) == width and filled[i] > 1), 0)
+    full = padded or (width > 2 and start < len(rows) and filled[start] == width)
+    return start if all(_is_title(row, n, width, full) for row, n in zip(rows[:start], filled, strict=False)) else 0
+
+
+def _is_title(row: list[str], filled: int, width: int, full: bool) -> bool:
+    """Return True if a row above the headings holds a title or a comment, or nothing; ``full`` headings lack no cell."""
     if row[0].lstrip().startswith(("#", "%")) and len(row) != width:
         return True
-    alone = len(filled) == 1 and bool(row[0].strip())
-    return alone and (len(row) == 1 or (len(row) == width > 2 and all(cell.strip() for cell in wide[0])))
+    return filled <= 1 and (filled == 0 or bool(row[0].strip())) and (len(row) == 1 or (len(row) == width and full))

@@ -299,6 +299,8 @@ def _doubt(name: str, values: np.ndarray, whole: bool, distinct: int, gaps: bool
         return f"{distinct} whole numbers; if they are codes of categories, {_option(name, 'category')}"
     if whole and distinct == min(len(values), _SAMPLED) and _ID.fullmatch(name):
         return f"may name the rows: {_option(name, 'id')}"
+    if whole and _ID.fullmatch(name):
+        return f"named as an id, and values come back; if it measures nothing, {_option(name, 'group')}"
     if whole and not gaps and _counts_rows(values):
         return f"counts the rows in file order; if it measures nothing, {_option(name, 'id')}"
     if _CLOCK.fullmatch(name) and bool((np.diff(values) >= 0).all()):

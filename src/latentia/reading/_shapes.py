@@ -20,6 +20,8 @@ _FROM = re.compile(r"(source|from|src|node_?1|sender|ego|citing|follower|origin)
 _TO = re.compile(r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee)(_?id)?", re.IGNORECASE)
 _BASKET = re.compile(r".*(invoice|basket|order|receipt|transaction|trans|session|ticket|cart|bill).*", re.IGNORECASE)
 _ITEM = re.compile(r".*(item|product|article|sku|description|stock|symptom|finding|code).*", re.IGNORECASE)
+_TOTAL = re.compile(r"(grand |sub)?(totals?|sum|summe|gesamt|total general|average|mean)\W*", re.IGNORECASE)
+_HEADS = 3  # columns in which a row says that it is a sum
 _CODE = re.compile(r".*(code|sku|id|no|number)", re.IGNORECASE)
 _STEP = re.compile(
     r"(.*[_ .-])?(user|subject|patient|person|session|sequence|animal|player|customer|visitor)([_ .-].*|id)?|.+[_ .-]id",
@@ -29,6 +31,21 @@ _STEP = re.compile(
 
 def find_shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
     """Find what a table as a whole can be, and what is to be said of it."""
+    shape, notes = _shape(table, columns)
+    return shape, (*notes, *_sums(table, columns))
+
+
+def _sums(table: RawTable, columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return what to say of a last row that may be the sum of the others."""
+    names = [column.name for column in columns[:_HEADS] if column.role in ("category", "id", "date", "text", "group")]
+    cells = [str(table.texts(name)[-1]).strip() for name in names]
+    total = next((cell for cell in cells if _TOTAL.fullmatch(cell)), None)
+    if total is None:
+        return ()
+    return (f"{table.unit} {table.rows[-1]}, the last, begins with {total!r}: if it sums the others up, take it out",)
+
+
+def _shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
     if is_named_matrix(table):
         return "matrix", ("the names of the rows are those of the columns: a matrix of pairs",)
     names, roles = [column.name for column in columns], [column.role for column in columns]
@@ -127,6 +144,11 @@ def commands_for(reading: Reading, path: str) -> list[str]:
     if reading.shape == "pairs":
         return [f"latentia communities {file} -k auto", f"latentia matrix {file} -k 10"]
     found = []
+    if reading.shape == "sequences":
+        sequence = next(c.name for c in reading.columns if f"{c.name!r} are mixed" in " ".join(reading.notes))
+        symbols = [name for name in by_role.get("category", []) if name != sequence]
+        step = f" --column {shlex.quote(symbols[0])}" if symbols else ""
+        found += [f"latentia hmm {file} -k 2:6 --sequence {shlex.quote(sequence)}{step}"]
     if reading.shape == "baskets":
         found += [f"latentia noisy-or {file} --baskets --rows long"]
     if by_role.get("text"):
@@ -145,7 +167,7 @@ def commands_for(reading: Reading, path: str) -> list[str]:
         found += [f"latentia ica {file}{_columns(numbers, reading)}"]
     if len(by_role.get("count", [])) >= 5:
         found += [f"latentia nmf {file} -k 5{_columns(by_role['count'], reading)}"]
-    if by_role.get("clock") and numbers:
+    if by_role.get("clock") and numbers and reading.shape != "sequences":
         found += [f"latentia hmm {file} -k 2:6{_columns(numbers, reading)}"]
     return found
 

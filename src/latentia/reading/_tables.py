@@ -34,7 +34,7 @@ from ..passes.formats import (
     readable,
 )
 from ..passes.formats.parquet import open_parquet
-from ._dialect import SAMPLE, Dialect, find_dialect, rows_of
+from ._dialect import MOST_TITLES, SAMPLE, Dialect, count_titles, find_dialect, rows_of
 from ._excel import is_excel, sheet_rows
 
 if TYPE_CHECKING:
@@ -520,7 +520,7 @@ def _is_blank(column: Any) -> bool:
     import polars as pl
 
     filled = column.drop_nulls()
-    return len(filled) == 0 or (filled.dtype == pl.String and not filled.str.strip_chars().str.len_bytes().any())
+    return len(filled) == 0 or (filled.dtype == pl.String and not (filled.str.strip_chars() != "").any())
 
 
 # --- other formats ----------------------------------------------------------------------------------------------
@@ -528,13 +528,11 @@ def _is_blank(column: Any) -> bool:
 
 def _of_rows(rows: list[tuple[int, list[str]]], path: Path, unit: str, unique: bool) -> RawTable:
     """Make a table of rows of texts, the headings first, which may stand below a title."""
-    start = 0
-    while start < len(rows) - 2 and sum(map(bool, rows[start][1])) == 1 < sum(map(bool, rows[start + 1][1])):
-        start += 1
+    start = count_titles([row for _, row in rows[: min(len(rows) - 1, MOST_TITLES + 1)]], len(rows[0][1]), padded=True)
     header = rows[start][1]
     if len(rows) < start + 2:
         raise LatentiaError(f"{path}: there are no rows below the header.")
-    titles = "; ".join(next(filter(None, row)) for _, row in rows[:start])
+    titles = "; ".join(filter(None, ("".join(row) for _, row in rows[:start])))
     texts = _stacked([_frame([row for _, row in rows[start + 1 :]], len(header))])
     notes = (f"rows above the headings were skipped: {titles}",) if start else ()
     lines = [n for n, _ in rows[start + 1 :]]

@@ -335,6 +335,21 @@ def test_empty_lines_between_baskets(tmp_path):
         assert read_baskets(tmp_path / "b.txt", empty="absent") == ([["milk", "bread"], [], ["beer"]], [1, 2, 3])
 
 
+def test_chains_between_commas_in_a_csv_file(tmp_path):
+    (tmp_path / "x.csv").write_text("B,A,B,C\nA,A,C\n" * 5)
+    data = read_sequences(tmp_path / "x.csv")
+    assert data.lengths.tolist() == [4, 3] * 5
+    assert data.steps[:7].tolist() == list("BABCAAC")
+
+
+def test_blank_rows_between_titles(tmp_path):
+    (tmp_path / "x.csv").write_text("Report,,\nmade in May,,\n,,\na,b,c\n1,2.5,x\n2,3.5,y\nTotal,6,\n")
+    data = read(tmp_path / "x.csv")
+    assert [column.name for column in data.columns] == ["a", "b", "c"]
+    assert "Report; made in May" in data.notes[0]
+    assert "line 7, the last, begins with 'Total'" in data.notes[1]
+
+
 @pytest.mark.parametrize("order", [[0, 1, 2] * 10, [0, 0, 1, 2, 1] * 6, [2, 1, 0] * 10])
 def test_rows_of_several_users_are_put_together(tmp_path, order):
     path = table(tmp_path, ("user", [f"u{i}" for i in order]), ("page", ["ab"[i % 2] for i in range(30)]))

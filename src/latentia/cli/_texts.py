@@ -8,10 +8,11 @@ from typing import Any
 
 from .._terminal import say
 from ..datasets import Corpus, readers
+from ..datasets.tables import listed
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes import Blocks
 from ..passes.formats import reusable
-from ..reading import has_columns
+from ..reading import has_columns, readings
 from ..words import stop_words as words_of
 from ._shared import ReadOptions, existing
 
@@ -68,6 +69,15 @@ def _known(language: str) -> str:
         problem = f"{error.problem} Or name a file with a word per line."
         raise LatentiaError(problem, parameter="stop_words", value=language) from error
     return language
+
+
+def say_columns(corpus: Corpus) -> None:
+    """Say which column of a table holds the texts, which one names them, and what the others are."""
+    for reading in readings()[-1:]:
+        texts = [column.name for column in reading.columns if column.name not in (corpus.columns or {})]
+        if len(texts) == 1:
+            named = f"; documents are named as in {reading.naming!r}" if reading.naming not in ("", *texts) else ""
+            say(f"texts: {texts[0]!r}{named}; other columns: {listed(corpus.columns, 6) or 'none'}")
 
 
 def say_words(corpus: Corpus) -> None:

@@ -44,6 +44,7 @@ _ADVICE = {
     "cache=": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
     "columns=": "--columns names others.",
     "encoding=": "If letters are wrong in it, name another with --encoding.",
+    "rows=": "--rows wide reads a basket a row.",
     "split=": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or as many words.",
 }
 """What notices advise, by what they advise in Python."""

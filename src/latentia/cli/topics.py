@@ -24,7 +24,7 @@ from ._effects import effects_of
 from ._prevalence import no_columns, prevalence_in
 from ._run import Run
 from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, parse_sizes
-from ._texts import kept_options, read_known, say_words, split_of, word_options
+from ._texts import kept_options, read_known, say_columns, say_words, split_of, word_options
 
 _TABLE_ROWS = 200_000
 _FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
@@ -136,6 +136,7 @@ def _possible_sizes(corpus: Corpus, sizes: Sizes, own: dict[str, Any]) -> Sizes:
     """Those that documents and words can carry, after a look at the anchors."""
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     say(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
+    say_columns(corpus)
     say_words(corpus)
     data = f"{corpus.source}: {n_rows} documents of {n_words} words"
     if corpus.texts is not None and n_rows < min(sizes):

@@ -216,7 +216,8 @@ def _weights(table: RawTable, places: Sequence[int], kind: ListOf) -> np.ndarray
     if wrong.any():
         row = int(wrong.argmax())
         raise LatentiaError(
-            f"{table.place(row, name)}: {table.texts(name)[row]!r} is no {kind.number}; {kind.meaning}."
+            f"{table.place(row, name)}: {table.texts(name)[row]!r} is no {kind.number}; {kind.meaning}. Take such rows out, or "
+            f"read the {kind.things} without {kind.numbers}: name the columns of the {kind.ends} alone with columns=."
         )
     whole = (unique % 1 == 0).all() and (not len(unique) or unique[-1] < _MOST_EXACT)
     return values.astype(np.int64) if whole else values

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import FileNotice, LatentiaError, warn
+from ..reading import holds_chains
 from .tables import CellError, Table, Wanted, check_columns, is_table, numeric_columns, read_table
 from .texts import read_lines
 
@@ -153,7 +154,12 @@ def read_sequences(
     asked = _Asked(column, columns, sequence, kind, of_model, missing, encoding, cache)
     _check(asked)
     path = Path(path)
-    data = _of_columns(path, asked) if is_table(path) else _of_text(path, asked)
+    try:
+        data = _of_columns(path, asked) if is_table(path) else _of_text(path, asked)
+    except LatentiaError:
+        if asked.column or asked.columns or asked.sequence or not holds_chains(path, encoding):
+            raise
+        data = _of_text(path, asked)
     if data.symbols:
         return _mapped(data, min_count, lower) if symbols is None else _of_symbols(data, symbols, lower)
     if min_count > 1 or lower:

@@ -4,6 +4,7 @@
 """
 
 from ._counts import holds_texts, table_counts, triple_columns
+from ._others import holds_chains
 from ._read import is_table_name, look_at, open_reading, read, reading_as, reading_of, readings
 from ._reading import Reading
 from ._roles import ROLES, Asked, Column, find_columns, is_coded
@@ -20,6 +21,7 @@ __all__ = [
     "column_names",
     "find_columns",
     "has_columns",
+    "holds_chains",
     "holds_texts",
     "is_clock",
     "is_coded",

@@ -10,7 +10,7 @@ from ..exceptions import LatentiaError
 from ..passes.formats import detect_format, open_lines, open_unicode, plain_name, readable
 from ._dialect import SAMPLE, find_dialect
 from ._reading import Reading
-from ._tables import is_even
+from ._tables import is_csv, is_even
 
 _SAMPLED = 200  # lines that are looked at
 _GRAPHS = (".graphml", ".gml", ".gexf", ".net")
@@ -40,6 +40,11 @@ def plain_table(path: Path) -> bool:
     if dialect.separator == " ":
         return dialect.names_rows or len(heading) > _EDGE
     return is_even(sample, whole=whole)
+
+
+def holds_chains(path: Path, encoding: str | None = None) -> bool:
+    """Return True if lines of separated values, without headings, are sequences in which symbols come back."""
+    return is_csv(path) and path.is_file() and _of_lines(path, path.name, encoding).shape == "sequences"
 
 
 def other_reading(path: Path, name: str, encoding: str | None) -> Reading:
@@ -125,6 +130,12 @@ def _of_lines(path: Path, name: str, encoding: str | None) -> Reading:
     commas = sum("," in line for line in lines)
     mean = sum(words) / len(words)
     distinct = len({word for line in lines for word in line.split()})
+    cells = [[cell.strip() for cell in line.split(",")] for line in lines]
+    repeated = sum(len(set(row)) < len(row) for row in cells)
+    if 2 * commas > len(lines) and 2 * repeated > len(lines):
+        n_symbols = len({cell for row in cells for cell in row})
+        note = f"a sequence a line, of {n_symbols} symbols between commas"
+        return Reading(name, "sequences", (), n, (note,), (f"latentia hmm {file_name} -k 2:6",))
     if 2 * commas > len(lines) and mean < 2 * _PROSE and not any(line.endswith(".") for line in lines):
         return Reading(
             name, "baskets", (), n, ("a list of items a line",), (f"latentia noisy-or {file_name} --baskets",)

@@ -17,7 +17,7 @@ from ._others import is_binary, other_reading, plain_table
 from ._reading import Reading, source_name
 from ._roles import Asked, find_columns
 from ._shapes import commands_for, find_shape
-from ._tables import RawTable, has_columns, open_table, typed_column
+from ._tables import RawTable, has_columns, is_csv, open_table, typed_column
 
 _PLAIN = (".txt", ".dat", ".data", ".tab")
 
@@ -181,7 +181,13 @@ def look_at(
     """
     shown = name or str(path)
     if has_columns(path) or (path.is_file() and not is_binary(path) and plain_table(path)):
-        reading = reading_of(_opened(path, sheet, encoding), replace(asked, two=True))
+        try:
+            reading = reading_of(_opened(path, sheet, encoding), replace(asked, two=True))
+        except LatentiaError:
+            other = other_reading(path, shown, encoding) if is_csv(path) else None
+            if other is None or other.shape not in ("baskets", "sequences"):
+                raise
+            return other  # Lines of different lengths without headings.
         return replace(reading, source=source_name(shown)).with_commands(commands_for(reading, shown))
     return other_reading(path, shown, encoding)
 

@@ -32,13 +32,12 @@ _STEP = re.compile(
 def find_shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[str, ...]]:
     """Find what a table as a whole can be, and what is to be said of it."""
     shape, notes = _shape(table, columns)
-    return shape, (*notes, *_sums(table, columns))
+    return shape, (*notes, *_sums(table))
 
 
-def _sums(table: RawTable, columns: Sequence[Column]) -> tuple[str, ...]:
+def _sums(table: RawTable) -> tuple[str, ...]:
     """Return what to say of a last row that may be the sum of the others."""
-    names = [column.name for column in columns[:_HEADS] if column.role in ("category", "id", "date", "text", "group")]
-    cells = [str(table.texts(name)[-1]).strip() for name in names]
+    cells = [str(column[-1]).strip() for column in table.columns[:_HEADS] if len(column)]
     total = next((cell for cell in cells if _TOTAL.fullmatch(cell)), None)
     if total is None:
         return ()

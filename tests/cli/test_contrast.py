@@ -325,7 +325,9 @@ def test_the_same_data_gives_the_same_files(call, tmp_path):
     for name, jobs in (("a", 1), ("b", 2)):
         call("contrast", first, second, "--fit", "mixture", "-k", "2:3", "--jobs", jobs, "--out", tmp_path / name)
     for path in (tmp_path / "a").iterdir():
-        if path.suffix != ".npz" and path.name != ".latentia.json":  # Which hold the number of jobs, and a digest of it.
+        if (
+            path.suffix != ".npz" and path.name != ".latentia.json"
+        ):  # Which hold the number of jobs, and a digest of it.
             assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
 

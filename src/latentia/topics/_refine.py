@@ -7,7 +7,7 @@ recovered topics as they are may predict better; held-out words decide that too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -311,11 +311,21 @@ def _some_documents(blocks: Blocks) -> sparse.csr_array:
     return table if share >= 1 else sparse.csr_array(table[:: int(np.ceil(1 / share))])
 
 
-def with_spread(parts: PartErrors, refined: RefinedTopics | None) -> PartErrors:
-    """Return expected errors that are at least the posterior's own, and know the noise of the draws."""
-    if refined is None or not len(refined.spread):
+def with_spread(
+    parts: PartErrors, refined: RefinedTopics | None, recovered: np.ndarray, of_other_documents: Sequence[Check]
+) -> PartErrors:
+    """Return expected errors that are at least the posterior's own, and know the noise of the draws.
+
+    Where the topics do not predict other documents, the posterior is around their mean, and parts agree on it: then an error
+    is at least the distance from what the moments gave.
+    """
+    if refined is None:
         return parts
-    return parts.at_least(np.hypot(refined.spread, refined.noise))
+    if len(refined.spread):
+        parts = parts.at_least(np.hypot(refined.spread, refined.noise))
+    if all(check.holds for check in of_other_documents):
+        return parts
+    return parts.at_least(l1_distances(recovered, refined.topics).min(axis=0))
 
 
 def refinement_checks(refined: RefinedTopics | None) -> list[Check]:

@@ -361,8 +361,8 @@ class AnchorTopics(Admixture, AddedDocuments):
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
         parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.none(unmeasured)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
-        parts = with_spread(parts, learned).widened(bias, self._farthest)
         others = [] if parts.errors is None or fitted.rows is None else self._of_other_documents(fitted)
+        parts = with_spread(parts, learned, fitted.found.topics, others).widened(bias, self._farthest)
         return [*self._of_anchors(parts), *others, *refinement_checks(learned)], parts
 
     def _keep(self, fitted: Fitted) -> None:

@@ -291,10 +291,12 @@ class SpectralLDA(Admixture, Staged):
         mixing = self._mixing(fitted, parts)
         misfit = misfit_of(recovered.fit, corpus, moments.of)
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
-        parts = with_spread(parts, refined.parameters.refined).widened(bias, self._farthest)
+        others = self._of_other_documents(fitted)
+        parts = with_spread(parts, refined.parameters.refined, recovered.found.topics, others)
+        parts = parts.widened(bias, self._farthest)
         return [
             *moment_checks(refined, recovered.fit, corpus, moments.of, parts, misfit),
-            *self._of_other_documents(fitted),
+            *others,
             *refinement_checks(refined.parameters.refined),
             *self._dirichlet_sum(alpha0),
             *mixing.of_proportions(alpha0),

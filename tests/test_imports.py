@@ -11,7 +11,18 @@ from modules import MODULES, SOURCE, imports, room_of
 
 FRONT = {"cli", "plots", "report"}
 """The rooms that show what families have learned, and import them."""
-OPTIONAL = ("matplotlib", "jinja2", "pyarrow", "networkx", "pandas", "dask", "flint", "formulaic", "stopwordsiso")
+OPTIONAL = (
+    "matplotlib",
+    "jinja2",
+    "polars",
+    "pyarrow",
+    "networkx",
+    "pandas",
+    "dask",
+    "flint",
+    "formulaic",
+    "stopwordsiso",
+)
 REQUIRED = (
     "numpy, scipy.sparse, sklearn.base, sklearn.utils.validation, sklearn.feature_extraction.text, numba, typer, rich"
 )
@@ -42,7 +53,7 @@ FAMILIES = {room_of(name) for name in MODULES if "latentia._base" in imported(na
 FLOORS = (
     {"_control_characters"}, {"exceptions", "_presentation", "families"}, {"_compressed"}, {"_terminal"},
     {"_archive", "_compiled", "_entries", "_fields", "_frames", "_parameters", "_progress", "_scratch", "_threads"},
-    {"words"}, {"passes"}, {"_validation"},
+    {"words"}, {"passes"}, {"reading"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},
     {"datasets"}, {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_additive"}, {"_covariates"}, FAMILIES,
     {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},

@@ -176,17 +176,22 @@ def test_counts_of_other_lengths_are_taken(world, kind):
     assert fitted(world).score(dense(world).astype(kind)) == fitted(world).score(dense(world))
 
 
-def test_sequences_of_different_lengths_are_told_how_to_join_them():
-    for X in ([[0, 1, 2], [1, 0]], [np.zeros((3, 2)), np.zeros((2, 2))]):
-        with pytest.raises(LatentiaError, match=r"numpy\.concatenate, and give lengths=\[3, 2\]"):
-            SpectralHMM(2).fit(X)
+def test_sequences_of_different_lengths_may_be_a_list():
+    steps = np.random.default_rng(0).integers(0, 3, 300)
+    lists = [steps[:100].tolist(), steps[100:180].tolist(), steps[180:].tolist()]
+    joined = SpectralHMM(2).fit(steps, lengths=[100, 80, 120])
+    np.testing.assert_array_equal(SpectralHMM(2).fit(lists).transmat_, joined.transmat_)
+    arrays = [np.random.default_rng(1).normal(size=(n, 2)) + [3 * (n % 2), 0] for n in (101, 80)]
+    joined = SpectralHMM(2).fit(np.concatenate(arrays), lengths=[101, 80])
+    np.testing.assert_array_equal(SpectralHMM(2).fit(arrays).transmat_, joined.transmat_)
     with pytest.raises(LatentiaError, match=r"Row 0 holds a list.*numpy\.concatenate"):
         SpectralHMM(2).fit(np.array([[0, 1, 2], [1, 0]], dtype=object))
 
 
 @every
 def test_what_is_no_table(world):
-    for table in (None, 5, "abc", [], [[1, 2], [3]], np.zeros((2, 3, 4)), [["a", "b"]]):
+    ragged = [] if hasattr(fitted(world), "emissionprob_") else [[[1, 2], [3]]]  # Else two sequences of symbols.
+    for table in (None, 5, "abc", [], *ragged, np.zeros((2, 3, 4)), [["a", "b"]]):
         for use in world.uses:
             with pytest.raises((LatentiaError, TypeError)):
                 getattr(fitted(world), use)(table)

@@ -142,10 +142,10 @@ for name, arguments in {COMMANDS!r}.items():
 
 
 def test_what_the_core_lacks_is_said_with_its_extra(tmp_path):
-    (tmp_path / "table.parquet").write_bytes(b"PAR1")
-    code = "import sys; sys.modules['pyarrow'] = None; from latentia.cli import main; main()"
-    command = [sys.executable, "-c", code, "mixture", str(tmp_path / "table.parquet")]
+    (tmp_path / "table.xlsx").write_bytes(b"PK")
+    code = "import sys; sys.modules['openpyxl'] = None; from latentia.cli import main; main()"
+    command = [sys.executable, "-c", code, "mixture", str(tmp_path / "table.xlsx")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "pip install pyarrow" in " ".join(done.stderr.split())
+    assert "pip install openpyxl" in " ".join(done.stderr.split())
     assert "pip install 'latentia" not in done.stderr  # nothing of that name is published

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def frame_of(X: Any) -> nw.DataFrame[Any] | None:
     """A frame of pandas, polars, pyarrow or another library as one of narwhals; None for what is no frame in memory."""
+    X = X.to_frame() if is_reading(X) else X
     if not hasattr(X, "columns"):
         return None
     import narwhals.stable.v2 as nw
@@ -25,8 +26,8 @@ def frame_of(X: Any) -> nw.DataFrame[Any] | None:
 
 def column_names_of(X: Any) -> list[str] | None:
     """Names of the columns of a frame, or of the variables of AnnData; None where there are none."""
-    if is_annotated(X):
-        return [str(name) for name in X.var_names]
+    if is_annotated(X) or is_reading(X):
+        return [str(name) for name in (X.used if is_reading(X) else X.var_names)]
     names = getattr(X, "column_names", getattr(X, "columns", None))  # columns of pyarrow are their cells
     return None if names is None else [str(name) for name in names]
 
@@ -44,8 +45,8 @@ def row_names_of(X: Any) -> Any:
 
 def table_of(X: Any) -> Any:
     """The array or matrix of AnnData or of a frame; frames of pandas, and all else, as they are."""
-    if is_annotated(X):
-        return X.X
+    if is_annotated(X) or is_reading(X):
+        return X.values() if is_reading(X) else X.X
     frame = None if hasattr(X, "iloc") else frame_of(X)
     if frame is None:
         return X
@@ -59,6 +60,11 @@ def table_of(X: Any) -> Any:
 def is_annotated(X: Any) -> bool:
     """Whether this is AnnData, or looks like it."""
     return all(hasattr(X, name) for name in ("X", "obs_names", "var_names"))
+
+
+def is_reading(X: Any) -> bool:
+    """Return True if this is a `latentia.reading.Reading`, of which estimators take the columns that are used."""
+    return hasattr(X, "numeric_frame")
 
 
 def new_frame(columns: Mapping[str, Sequence[Any]], purpose: str) -> Any:

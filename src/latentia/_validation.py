@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from ._entries import LARGEST, is_missing, missing_entries
-from ._frames import column_names_of, has_frame_names, is_annotated, table_of
+from ._frames import column_names_of, has_frame_names, is_annotated, is_reading, table_of
 from .exceptions import LatentiaError
 from .passes import Block, Blocks, MappedBlocks
 from .passes.tables import as_table, unmasked
@@ -81,6 +81,7 @@ def table_blocks(
     missing : bool
         Whether NaN may stand for what is not known.
     """
+    X = X.numeric_frame() if is_reading(X) else X
     if isinstance(X, Blocks):
         width = X.shapes[0][1]
         if reset:

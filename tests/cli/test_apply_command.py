@@ -202,12 +202,12 @@ def test_symbols_that_the_model_does_not_have(call, rows, results, tmp_path):
     assert [row["symbol"] for row in found] == ["red", "red", "<rare>", "red"]
     assert [row["sequence"] for row in found] == ["line 1", "line 1", "line 3", "line 3"]
     (tmp_path / "new.csv").write_text("who,page\n1,p0\n1,p9\n")
-    message = r"new.csv, line 3: the model does not have the symbol 'p9'. Exclude such steps"
-    with pytest.raises(LatentiaError, match=message):
-        call("apply", results("a column of symbols")[0], tmp_path / "new.csv", "--out", tmp_path / "b")
+    printed = call("apply", results("a column of symbols")[0], tmp_path / "new.csv", "--out", tmp_path / "b")
+    assert "1 of 2 steps have symbols that the model does not have: they are taken as not known" in printed
+    assert len(rows(tmp_path / "b" / "paths.csv")) == 2
     (tmp_path / "new.txt").write_text("s1 s2\ns3 q\n")
-    with pytest.raises(LatentiaError, match=r"new.txt, line 2: the model does not have the symbol 'q'"):
-        call("apply", results("two states")[0], tmp_path / "new.txt", "--out", tmp_path / "b")
+    with pytest.raises(LatentiaError, match=r"new.txt: 1 steps have symbols that the model does not have"):
+        call("apply", results("two states")[0], tmp_path / "new.txt", "--out", tmp_path / "c")
 
 
 def test_rows_without_labels(call, rows, results, tmp_path):

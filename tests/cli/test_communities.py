@@ -8,7 +8,8 @@ from latentia.datasets import planted
 from latentia.exceptions import DroppedDataWarning, EvidenceWarning
 
 FILES = [
-    "communities.csv", "connectivity.csv", "evidence.csv", "memberships.csv", "model.npz", "report.html", "spectrum.csv",
+    "communities.csv", "connectivity.csv", "evidence.csv", "memberships.csv", "model.npz", "report.html", "result.json",
+    "spectrum.csv",
 ]  # fmt: skip
 
 

@@ -63,7 +63,7 @@ def test_a_map_that_is_known(call, rows, tmp_path):
 def test_coefficients_of_what_u_has_alone(rows, written, regression):
     _, _, data, out = regression
     assert written(out) == [
-        "coefficients.csv", "evidence.csv", "map.csv", "model.npz", "report.html", "scores.csv",
+        "coefficients.csv", "evidence.csv", "map.csv", "model.npz", "report.html", "result.json", "scores.csv",
     ]  # fmt: skip
     found = rows(out / "coefficients.csv")
     assert [row["column"] for row in found] == _names("u", 4)

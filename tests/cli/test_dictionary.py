@@ -12,7 +12,7 @@ from latentia.metrics import atom_distances
 
 pytest.importorskip("PIL.Image", reason="images need Pillow")
 
-FILES = ["atoms.csv", "codes.csv", "evidence.csv", "model.npz", "report.html"]
+FILES = ["atoms.csv", "codes.csv", "evidence.csv", "model.npz", "report.html", "result.json"]
 
 
 @pytest.fixture(scope="module")
@@ -185,10 +185,11 @@ def test_other_rows(call, rows, learned, data, tmp_path):
 def test_a_model_from_python(call, rows, data, tmp_path):
     file = latentia.save(IncoherentDictionary(40, n_splits=0).fit(data.X), tmp_path / "m.npz")
     source = _write(tmp_path / "x.csv", data.X[:20])
-    with pytest.raises(LatentiaError, match="33 columns of numbers, and the model was fitted on 32"):
-        call("apply", file, source, "--out", tmp_path / "a")
-    source.write_text("\n".join(line.partition(",")[2] for line in source.read_text().splitlines()))
-    call("apply", file, source, "--out", tmp_path / "a")
+    fewer = tmp_path / "fewer.csv"
+    fewer.write_text("\n".join(line.rpartition(",")[0] for line in source.read_text().splitlines()))
+    with pytest.raises(LatentiaError, match="31 columns of numbers, and the model was fitted on 32"):
+        call("apply", file, fewer, "--out", tmp_path / "a")
+    call("apply", file, source, "--out", tmp_path / "a")  # the numbers of the rows are left out
     assert len({row["row"] for row in rows(tmp_path / "a" / "codes.csv")}) == 20
 
 
@@ -200,7 +201,7 @@ def test_an_image(call, rows, written, picture, tmp_path):
     options = ["-m", 24, "--sparsity", 3, "--patch", 6, "--n-patches", 1500, "--start", "random", "--splits", 0]
     printed = call("dictionary", picture, *options, "--out", out)
     assert "stripes.png: 90 x 70 pixels, grey; 1,500 of 5,525 patches of 6 x 6, each without its mean." in printed
-    assert written(out) == ["atoms.csv", "atoms.png", "evidence.csv", "model.npz", "report.html"]
+    assert written(out) == ["atoms.csv", "atoms.png", "evidence.csv", "model.npz", "report.html", "result.json"]
     decibels = float(re.search(r"stripes\.png: rebuilt with a PSNR of ([\d.]+) dB", printed)[1])
     assert decibels > 25
     model = latentia.load(out / "model.npz")

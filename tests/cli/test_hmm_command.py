@@ -48,7 +48,7 @@ def test_sequences_of_symbols_a_line(call, rows, written, text, chain, words, tm
     assert "150 sequences, 6,000 steps, 6 symbols" in printed
     assert re.search(r"expected error +0\.", printed)
     assert written(out) == [
-        "evidence.csv", "model.npz", "paths.csv", "report.html", "states.csv", "transitions.csv",
+        "evidence.csv", "model.npz", "paths.csv", "report.html", "result.json", "states.csv", "transitions.csv",
     ]  # fmt: skip
     model = latentia.load(out / "model.npz")
     states = rows(out / "states.csv")

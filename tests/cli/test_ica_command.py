@@ -28,7 +28,7 @@ def test_signals_are_separated(call, rows, written, path, mixed, tmp_path):
     printed = call("ica", path, "--ignore", "time", "--out", out)
     assert "4,000 rows, 3 columns: left, right, top" in printed
     assert written(out) == [
-        "evidence.csv", "mixing.csv", "model.npz", "report.html", "sources.csv", "unmixing.csv",
+        "evidence.csv", "mixing.csv", "model.npz", "report.html", "result.json", "sources.csv", "unmixing.csv",
     ]  # fmt: skip
     unmixing = np.array([[float(row[n]) for n in ("left", "right", "top")] for row in rows(out / "unmixing.csv")])
     assert amari_index(unmixing, mixed[1]) < 0.05
@@ -64,7 +64,9 @@ def test_a_range_without_good_sources_takes_the_least_crosstalk(call, rows, reco
 
 
 def test_columns_that_count_the_rows_are_pointed_out(call, path, tmp_path):
-    assert "note: column 'time' counts the rows" in call("ica", path, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
+    printed = call("ica", path, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
+    assert "note: column 'time': left out; if it measures, --role time=measurement" in printed
+    assert "not used: time (clock)" in printed
 
 
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.DroppedDataWarning")

@@ -16,7 +16,7 @@ from latentia.multilabel import measures
 from latentia.passes import Blocks
 
 FILES = [
-    "evidence.csv", "labels.csv", "metrics.csv", "model.npz", "predictions.csv", "report.html", "topics.csv",
+    "evidence.csv", "labels.csv", "metrics.csv", "model.npz", "predictions.csv", "report.html", "result.json", "topics.csv",
 ]  # fmt: skip
 
 
@@ -293,7 +293,7 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
         ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial, paper"),
         ("3 5 4\n" + ROWS, ["--jobs", "0"], "--jobs 0"),
         ("3 5 4\n" + ROWS, ["--test", "absent.txt"], "--test absent.txt: no such file"),
-        ("3 5 4\n" + ROWS, ["--words", "absent.txt"], "--vocabulary absent.txt: no such file"),
+        ("3 5 4\n" + ROWS, ["--vocabulary", "absent.txt"], "--vocabulary absent.txt: no such file"),
         ("a b\n", [], "x.txt, line 1: expected 'label,label feature:value ...'"),
     ],
 )
@@ -334,7 +334,7 @@ def test_names_must_agree_with_the_file(refused, files, tmp_path):
     (tmp_path / "n.txt").write_text("a\n\nb\n")
     assert "n.txt: 3 names, and" in refused("labels", files / "train.txt", "--labels", tmp_path / "n.txt")
     (tmp_path / "n.txt").write_text("\n".join(["a"] * 11 + ["", "b"] + ["a"] * 107))
-    assert "n.txt, line 12: empty" in refused("labels", files / "train.txt", "--words", tmp_path / "n.txt")
+    assert "n.txt, line 12: empty" in refused("labels", files / "train.txt", "--vocabulary", tmp_path / "n.txt")
 
 
 def test_a_cache_without_labels_is_refused(refused, tmp_path_factory):
@@ -427,7 +427,7 @@ def test_other_posts_to_test_on(call, rows, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "which column holds the text? There are id, body, tags"),
+        (["--column", "text"], "no column 'text'. There are id, body, tags"),
         (["--column", "body", "--tags", "topics"], "--tags topics: "),
         (
             ["--column", "tags"],

@@ -32,7 +32,7 @@ def test_a_list_of_pairs(call, rows, written, path, data, tmp_path):
     assert "The most characteristic words" in printed
     assert "expected error" in printed
     assert written(out) == [
-        "evidence.csv", "model.npz", "nearest.csv", "report.html", "spectrum.csv", "words.csv",
+        "evidence.csv", "model.npz", "nearest.csv", "report.html", "result.json", "spectrum.csv", "words.csv",
     ]  # fmt: skip
     words = rows(out / "words.csv")
     model = latentia.load(out / "model.npz")

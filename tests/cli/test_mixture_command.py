@@ -32,10 +32,10 @@ def test_components_of_a_table(call, rows, written, path, data, tmp_path):
     out = tmp_path / "o"
     printed = call("mixture", path, "-k", 3, "--ignore", "id", "--out", out)
     assert "2,000 rows, 6 columns: a, b, c, d, e, f" in printed
-    assert "not used: id, name" in printed
+    assert "not used: id, name (id)" in printed
     assert "standard deviations" in printed
     assert written(out) == [
-        "evidence.csv", "labels.csv", "means.csv", "model.npz", "report.html", "scaling.csv",
+        "evidence.csv", "labels.csv", "means.csv", "model.npz", "report.html", "result.json", "scaling.csv",
     ]  # fmt: skip
     means = np.array([[float(row[name]) for name in "abcdef"] for row in rows(out / "means.csv")]) / UNITS
     assert cdist(data.means, means).min(axis=1).max() < 0.5
@@ -85,10 +85,10 @@ def test_a_sparse_matrix(call, rows, data, tmp_path):
 def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    columns = dict(zip("abcdef", data.X.T, strict=True)) | {"name": ["x"] * 2000}
+    columns = dict(zip("abcdef", data.X.T, strict=True)) | {"name": [f"x{i}" for i in range(2000)]}
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
     printed = call("mixture", tmp_path / "x.parquet", "-k", 3, "--refine", 2, "--no-scale", "--out", tmp_path / "o")
-    assert "not used: name" in printed
+    assert "not used: name (id)" in printed
     assert len(rows(tmp_path / "o" / "labels.csv")) == 2000
 
 
@@ -102,7 +102,7 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
         ("a,b\n1,2\n3,\n", [], "x.csv, line 3, column 'b': no value (''). Fill it in or delete the line, or use"),
         ("a,b\n1,2\n3,4\n5,x\n", [], "x.csv, line 4, column 'b': 'x' is not a number"),
         ("a,b\n1,2\n3,inf\n", [], "x.csv, line 3, column 'b': 'inf' is not a number"),
-        ('a,b\n1,"2,5"\n3,"4,5"\n', [], "'2,5' is not a number. Write decimals with a point"),
+        ('a,b\n1,"2,5"\n3,4.5\n', [], "line 3, column 'b': a number with a point, and one in line 2 with a comma"),
         ('a,b\n"1\n",2\n3,z\n5,6\n', [], "x.csv, line 4, column 'b': 'z'"),
         ("a,b\n1\n", [], "x.csv, line 2: 1 fields, and the header has 2"),
         ("a,a\n1,2\n", [], "two columns are called 'a'"),
@@ -186,7 +186,7 @@ def test_a_column_that_may_be_labels_is_announced(call, tmp_path):
     rows = np.c_[rng.normal(size=(600, 4)) + 6 * np.eye(4)[labels], labels]
     np.savetxt(tmp_path / "x.csv", rows, fmt="%.4f", delimiter=",", header="a,b,c,d,species", comments="")
     printed = call("mixture", tmp_path / "x.csv", "-k", 3, "--out", tmp_path / "o")
-    assert "note: column 'species' has a few whole numbers" in printed
+    assert "note: column 'species': 3 whole numbers; if they are codes of categories, --role species=category" in printed
     printed = call("mixture", tmp_path / "x.csv", "-k", 3, "--ignore", "species", "--out", tmp_path / "p")
     assert "whole numbers" not in printed
 

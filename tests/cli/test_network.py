@@ -11,7 +11,7 @@ from latentia.evidence import Evidence
 from latentia.exceptions import EvidenceWarning, LatentiaError
 
 FILES = [
-    "codes.csv", "columns.csv", "edges.csv", "evidence.csv", "model.npz", "report.html", "units.csv",
+    "codes.csv", "columns.csv", "edges.csv", "evidence.csv", "model.npz", "report.html", "result.json", "units.csv",
 ]  # fmt: skip
 
 
@@ -259,13 +259,13 @@ TABLE = "a,b,c,d\n1,0,0,1\n0,1,0,1\n1,1,1,0\n"
         ("x.csv", TABLE, ["--min-count", 3], "x.csv: 0 columns of 4 are on in 3 rows or more, and a unit switches 4"),
         (
             "x.csv",
-            TABLE.replace("1,1,1,0", "1,1,7,0"),
+            TABLE.replace("1,1,1,0", "1,1,7,0") + "1,0,1,1\n",
             [],
             "x.csv, line 4, column 'c': 7, and values are 1 (on) or 0 (off).",
         ),
         (
             "x.csv",
-            TABLE.replace("1,1,1,0", "1,1,7,0"),
+            TABLE.replace("1,1,1,0", "1,1,7,0") + "1,0,1,1\n",
             [],
             "exclude such columns with --ignore c, or take them as they are",
         ),

@@ -17,7 +17,7 @@ from latentia.report.nmf import METHODS as EXPLAINED
 
 pytest.importorskip("PIL.Image", reason="images need Pillow")
 
-FILES = ["anchors.csv", "components.csv", "evidence.csv", "model.npz", "report.html", "weights.csv"]
+FILES = ["anchors.csv", "components.csv", "evidence.csv", "model.npz", "report.html", "result.json", "weights.csv"]
 HEIGHT, WIDTH = 12, 25
 
 

@@ -40,12 +40,12 @@ def test_causes_of_a_table(call, rows, written, path, given, tmp_path):
     out = tmp_path / "o"
     printed = call("noisy-or", path, "-m", 3, "--ignore", "age", "--row", 7, "--row", 4, "--out", out)
     assert "4,000 rows, 18 columns: fever, cough, dry, sore throat" in printed
-    assert "not used: patient, age" in printed
+    assert "not used: patient (id); age (not chosen)" in printed
     assert "3 causes, most frequent first" in printed
     assert f"Line 7: {given[5].sum()} findings present" in printed
     assert written(out) == [
         "causes.csv", "edges.csv", "evidence.csv", "findings.csv", "model.npz", "network.bif", "posteriors.csv",
-        "report.html",
+        "report.html", "result.json",
     ]  # fmt: skip
     causes = rows(out / "causes.csv")
     strengths = np.array([[float(row[name]) for name in NAMES] for row in causes])
@@ -206,7 +206,10 @@ BITS = "\n".join(["a,b,c,d,e,f", *("1,0,1,0,1,0", "0,1,0,1,0,1") * 60, ""])
         ("a,b,c\n1,0,1\n1,,0\n", [], "x.csv: 2 rows: joint absences of triples need"),
         ("a,b,c\n1,0,1\n", ["--name", "flu"], "--name flu: a number and a name are needed"),
         ("a,b,c\n1,0,1\n", ["--baskets", "--ignore", "a"], "--baskets: the file has no columns"),
-        ("a,b,c\n1,0,1\n1,2,0\n", [], "x.csv, line 3, column 'b': 2, and findings are 1 (present) or 0 (absent). Exclude"),
+        (
+            "a,b,c\n1,0,1\n1,2,0\n1,1,0\n", [],
+            "x.csv, line 3, column 'b': 2, and findings are 1 (present) or 0 (absent). Exclude",
+        ),
         ("a,b c,c,d\n1,5,1,7\n", [], 'column \'b c\': 5, and findings are 1 (present) or 0 (absent). So does column \'d\'.'),
         ("a,b c,c,d\n1,5,1,7\n", [], '--ignore "b c,d", or name the findings with --columns'),
         ("a,b,c\n2,5,1.5\n", [], "So do 2 other columns."),

@@ -272,7 +272,7 @@ def test_rows_keep_their_names(call, rows, tmp_path, command, options, file):
         warnings.simplefilter("ignore")
         printed = call(command, path, *other, *size, *options, *missing, "--out", tmp_path / "o")
         call("apply", tmp_path / "o", path, *other, *missing, "--out", tmp_path / "p")
-    assert "rows are named as in the first column of text: plant 0, x, plant 1, x, plant 2, x and " in printed
+    assert "rows are named as in 'who': plant 0, x, plant 1, x, plant 2, x and " in printed
     for folder in ("o", "p"):
         found = rows(tmp_path / folder / file)
         assert {(row["row"], row["name"]) for row in found} <= {(str(i + 2), name) for i, name in enumerate(names)}
@@ -454,14 +454,14 @@ def test_only_the_files_of_an_earlier_run_are_replaced(call, written, table, tmp
     for name in mine:  # of commands that are not run here, and others
         (out / name).write_text(name)
     call("mixture", table, "-k", 2, "--no-scale", "--refine", 0, "--out", out, "--force")
-    ours = ["evidence.csv", "labels.csv", "means.csv", "model.npz", "report.html"]
+    ours = ["evidence.csv", "labels.csv", "means.csv", "model.npz", "report.html", "result.json"]
     assert written(out) == sorted([*ours, *mine])  # comparison.csv and scaling.csv are gone
     assert [(out / name).read_text() for name in mine] == list(mine)
     digests = {name: [hashlib.sha256((out / name).read_bytes()).hexdigest()] for name in ours}
     assert json.loads((out / ".latentia.json").read_text()) == {"files": digests}
     call("ica", table, "--refine", 0, "--out", out, "--force")
     assert written(out) == sorted(
-        ["evidence.csv", "mixing.csv", "model.npz", "report.html", "sources.csv", "unmixing.csv", *mine]
+        ["evidence.csv", "mixing.csv", "model.npz", "report.html", "result.json", "sources.csv", "unmixing.csv", *mine]
     )
 
 

@@ -29,7 +29,14 @@ def table(path):
 
 def test_topics_of_a_file_of_lines(written, texts, tmp_path):
     done = run("topics", texts, "-k", 5, "--out", tmp_path / "o", "--quiet")
-    assert written(tmp_path / "o") == ["documents.csv", "evidence.csv", "model.npz", "report.html", "topics.csv"]
+    assert written(tmp_path / "o") == [
+        "documents.csv",
+        "evidence.csv",
+        "model.npz",
+        "report.html",
+        "result.json",
+        "topics.csv",
+    ]
     assert "  expected error  " in done.stdout
     assert "199 documents" in done.stdout
     words = table(tmp_path / "o" / "topics.csv")
@@ -42,6 +49,38 @@ def test_topics_of_a_file_of_lines(written, texts, tmp_path):
     again = run("topics", texts, "-k", 5, "--out", tmp_path / "o", "--quiet", code=2)
     assert "not empty" in again.stderr
     run("topics", texts, "-k", 4, "--out", tmp_path / "o", "--quiet", "--force")
+
+
+def test_topics_have_the_names_that_they_are_given(rows, texts, tmp_path):
+    (tmp_path / "names.csv").write_text('component,name\n0,"war, and peace"\n2,kings\n')
+    given = ["--names", tmp_path / "names.csv", "--name", "2=two=kings"]
+    run("topics", texts, "-k", 4, *given, "--refine", 2, "--out", tmp_path / "o", "--quiet")
+    called = ["war, and peace", "topic 1", "two=kings", "topic 3"]
+    assert list(rows(tmp_path / "o" / "documents.csv")[0])[1:] == called
+    words = rows(tmp_path / "o" / "topics.csv")
+    assert {row["name"] for row in words if row["topic"] == "2"} == {"two=kings"}
+    assert {row["name"] for row in words if row["topic"] == "1"} == {""}
+    page = (tmp_path / "o" / "report.html").read_text("utf-8")
+    assert "<b>2</b> two=kings" in page
+    assert "called by their names or first words" in page
+    model = latentia.load(tmp_path / "o" / "model.npz")
+    assert model.get_feature_names_out()[[0, 2]].tolist() == ["war, and peace", "two=kings"]
+    run("apply", tmp_path / "o", texts, "--out", tmp_path / "p", "--quiet")
+    assert list(rows(tmp_path / "p" / "documents.csv")[0])[1:] == called
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-k", 3, "--name", "3=guns"], "--name 3=guns: expected a number from 0 to 2 and a name, such as"),
+        (["-k", 3, "--name", "guns"], "--name guns: expected a number from 0 to 2"),
+        (["-k", "2:3", "--name", "1=guns"], "--name: topics of several numbers are compared; choose one with -k"),
+        (["-k", 3, "--name", "0=a", "--name", "1=a"], "two topics are called 'a'"),
+        (["-k", 3, "--names", "absent.csv"], "--names absent.csv: no such file"),
+    ],
+)
+def test_names_that_cannot_be_given(texts, tmp_path, options, message):
+    assert message in run("topics", texts, *options, "--out", tmp_path / "o", "--quiet", code=2).stderr
 
 
 def test_a_range_is_compared(rows, recommended, texts, tmp_path):

@@ -86,7 +86,7 @@ def test_a_step_that_is_stopped_anywhere_is_made_once(tmp_path, monkeypatch, num
 
     def write(n_rows):
         def files(folder):
-            for name in ("evidence.csv", "means.csv", "report.html", "model.npz"):
+            for name in ("evidence.csv", "means.csv", "report.html", "result.json", "model.npz"):
                 (folder / name).write_text(str(n_rows))
 
         return files
@@ -104,7 +104,7 @@ def test_a_step_that_is_stopped_anywhere_is_made_once(tmp_path, monkeypatch, num
             add("first")
     add("first")
     assert {path.name: path.read_text() for path in out.iterdir() if path.name[0] != "."} == dict.fromkeys(
-        ["evidence.csv", "means.csv", "report.html", "model.npz"], "2"
+        ["evidence.csv", "means.csv", "report.html", "result.json", "model.npz"], "2"
     )
     add("first")  # The same rows may come again.
     add("second")

@@ -57,8 +57,8 @@ def test_workbooks(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("ann", None, 2), "x.xlsx, row 3: an empty cell where a word is needed"),
-        (("ann", "bob", "often"), "x.xlsx, row 3: 'often' is no count"),
+        (("ann", None, 2), "x.xlsx, row 3, column .*: an empty cell where a word is needed"),
+        (("ann", "bob", "often"), "x.xlsx, row 3, column .*: 'often' is no count"),
     ],
 )
 def test_workbooks_that_hold_no_pairs(tmp_path, row, message):
@@ -136,14 +136,14 @@ def test_tables(tmp_path):
         ("x.txt", "# nothing\n", {}, "there are no pairs in the file"),
         ("x.txt", b"a b\n\xff\x81 b\n", {}, "x.txt, line 2: not UTF-8 text .byte 0xff"),
         ("x.txt.gz", gzip.compress(b"\xc3\xa9 b\n" * 50_000 + b"\xc3", mtime=0), {}, "line 50001: not UTF-8 text .byte 0xc3"),
-        ("x.csv", 'a,b\n"p\n",q\n\np\n', {}, "x.csv, line 5: 1 columns"),
+        ("x.csv", 'a,b\n"p\n",q\n\np\n', {}, "x.csv, line 5: 1 fields"),
         ("x.txt", "a b\n", {"columns": ["a", "b"]}, "no named columns"),
         ("x.txt", "a b\n", {"vocabulary": "words"}, "brings its own words"),
         ("x.txt", "a b\n", {"min_count": 3}, "no word is in 3 pairs or more"),
         ("x.csv", "a\np\n", {}, "1 columns, and two of words are needed"),
-        ("x.csv", "a,b\np\n", {}, "x.csv, line 2: 1 columns"),
+        ("x.csv", "a,b\np\n", {}, "x.csv, line 2: 1 fields"),
         ("x.csv", "0,1,5\n1,2,7\n", {}, "the first line, 0, 1, 5, holds numbers where headings are expected"),
-        ("x.csv", "a,b\np,q\n,q\n", {}, "x.csv, line 3: an empty cell where a word is needed"),
+        ("x.csv", "a,b\np,q\n,q\n", {}, "x.csv, line 3, column .*: an empty cell where a word is needed"),
         ("x.csv", "a,b\np,q\n", {"columns": ["a", "c"]}, "no column 'c'"),
         ("x.csv", "a,b\np,q\n", {"columns": ["a"]}, "1 columns are named"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 4\n", {}, "2 rows and 3 columns"),

@@ -88,7 +88,7 @@ def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch, na
 
 def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(_text, "_CHUNK", 1 << 10)
-    monkeypatch.setattr(_text, "_LONGEST_LINE", 1 << 12)
+    monkeypatch.setattr(_text, "LONGEST_LINE", 1 << 12)
     (tmp_path / "docword.x.txt").write_bytes(b"2\n2\n2\n1 1 1\n" + b" " * (1 << 14))
     with pytest.raises(LatentiaError, match=r"docword.x.txt, line 5: longer than 4096 bytes"):
         readers.read_corpus(tmp_path / "docword.x.txt")

@@ -94,9 +94,7 @@ def test_of_several_separators_the_one_that_cuts_all_rows_alike(tmp_path):
     ("text", "message"),
     [
         ("id;a\nu;1,5\nv;2.5\n", "line 3, column 'a': a number with a point, and one in line 2 with a comma"),
-        ("id;a\nu;1.234,5\nv;2\n", r"line 2, column 'a': '1\.234,5' is not a number"),
         ("id\ta\nu\t1,234\nv\t2\n", "line 2, column 'a': '1,234' is not a number. Write decimals with a point, and thousands"),
-        ('id,a\nu,"1,5"\nv,2\n', "line 2, column 'a': '1,5' is not a number. Write decimals with a point"),
         ("id,a\nu,1\nv,2_0\n", "line 3, column 'a': '2_0' is not a number"),
         ("a;b\n1;2\n3\n", "line 3: 1 fields, and the header has 2. Put fields with ';'"),
     ],

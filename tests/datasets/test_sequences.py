@@ -43,10 +43,10 @@ def test_vectors_without_a_number_are_missing_whole(table):
 def test_symbols_are_those_of_a_model(table):
     data = read_sequences(table, column="word", missing="keep", symbols=["red", "blue", RARE], lower=True)
     assert (data.steps.tolist(), data.n_unknown) == (["red", "", "blue", "red", RARE], 1)
-    with pytest.raises(
-        LatentiaError, match=r"x.csv, line 2: the model does not have the symbol 'Red'.* with min_count=,"
-    ):
-        read_sequences(table, column="word", missing="keep", symbols=["red", "blue"])
+    data = read_sequences(table, column="word", missing="keep", symbols=["red", "blue"])
+    assert (data.steps.tolist(), data.n_unknown) == (["", "", "blue", "red", ""], 2)
+    with pytest.raises(LatentiaError, match=r"x.csv: the model has none of its symbols, such as 'Red'"):
+        read_sequences(table, column="word", missing="keep", symbols=["up", "down"])
 
 
 def test_what_is_read_is_what_models_take(tmp_path):

@@ -27,13 +27,14 @@ def files(tmp_path):
 
 def test_views_of_two_files(files):
     found = read_views(*files, target="t")
-    np.testing.assert_array_equal(found.U, U[:, :2])
+    np.testing.assert_array_equal(found.U[:, :2], U[:, :2])
     np.testing.assert_array_equal(found.V, V)
     np.testing.assert_array_equal(found.y, U[:, 2])
-    assert (found.columns, found.columns_v, found.target) == (["a", "b"], ["x", "y"], "t")
+    assert found.U[:, 2].tolist() == [0, 1] * (N // 2)  # no and yes
+    assert (found.columns, found.columns_v, found.target) == (["a", "b", "ill"], ["x", "y"], "t")
     assert (found.constant, found.constant_v, found.n_dropped, found.edges) == (["one"], [], 0, None)
     assert found.rows == list(range(2, N + 2))
-    assert found.names == ["no", "yes"] * (N // 2)
+    assert found.names == []
     assert [table.source for table in found.tables] == ["u.csv", "v.csv"]
 
 
@@ -45,7 +46,7 @@ def test_classes_and_chosen_columns(files, tmp_path):
     target = write(tmp_path / "w.csv", "w", U[:, 2:].tolist())
     found = read_views(*files, target=target, ignore=["t"])
     np.testing.assert_array_equal(found.y, U[:, 2])
-    assert (found.target, found.columns) == ("w", ["a", "b"])
+    assert (found.target, found.columns) == ("w", ["a", "b", "ill"])
 
 
 def test_pairs_of_columns(files, tmp_path):
@@ -53,7 +54,7 @@ def test_pairs_of_columns(files, tmp_path):
     pairs.write_text("a,b\n\nt b\n")
     assert read_views(*files, edges=pairs).edges == [[0, 1], [2, 1]]
     pairs.write_text("a b\na one\n")
-    with pytest.raises(LatentiaError, match=r"pairs.txt': line 2: U has no column 'one'\. It has a, b, t\."):
+    with pytest.raises(LatentiaError, match=r"pairs.txt': line 2: U has no column 'one'\. It has a, b, t, ill\."):
         read_views(*files, edges=pairs)
     with pytest.raises(LatentiaError, match=r"edges='nowhere': no such file"):
         read_views(*files, edges="nowhere")

@@ -106,6 +106,21 @@ def listed(weights, pairs, size=4):
     return sparse.coo_array((weights, tuple(np.array(pairs).T)), shape=(size, size))
 
 
+def test_repeated_entries_are_summed_before_weights_are_checked():
+    ends, weights = ([0, 0, 1, 2, 2, 2], [1, 1, 2, 2, 0, 0]), [3.0, -1.0, 2.0, 5.0, 1.0, -1.0]
+    for table in (
+        sparse.coo_array((weights, ends), shape=(3, 3)),
+        sparse.csr_array(([3.0, -1.0, 2.0], [1, 1, 2], [0, 2, 3, 3])),
+    ):
+        before = table.data.copy()
+        graph = as_graph(table)
+        assert dense(graph) == [[0, 2, 0], [2, 0, 2], [0, 2, 0]]
+        assert graph.n_loops == (table.format == "coo")
+        np.testing.assert_array_equal(table.data, before)
+    with pytest.raises(LatentiaError, match="in row 0, column 1 is -1.0: weights must not be negative"):
+        as_graph(sparse.coo_array(([1.0, -2.0], ([0, 0], [1, 1])), shape=(2, 2)))
+
+
 def test_repeated_edges():
     pairs = [(0, 1), (0, 1), (1, 2), (2, 2), (0, 3)]
     graph = as_graph(listed([1, 1, 1, 1, 0], pairs))

@@ -35,7 +35,7 @@ def words(text, language=None, **parameters):
         ("don't O\u2019Brien d'ye", ["don't", "o'brien", "d'ye"]),
         ("it's Obama's dogs' 'quoted' rock'n'roll", ["obama", "dogs", "quoted", "rock'n'roll"]),
         ("i'm we'll he'd", ["we'll", "he'd"]),
-        ("_emphasis_ snake_case", ["emphasis", "snake", "case"]),
+        ("_emphasis_ snake_case", ["emphasis", "snake_case"]),
         ("well-known", ["well", "known"]),
         ("naïve cafe\u0301 caf\u00e9 co\u00adoperate", ["naïve", "café", "café", "cooperate"]),
         ("किताब हिन्दी", ["किताब", "हिन्दी"]),

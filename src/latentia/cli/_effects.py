@@ -16,7 +16,7 @@ from ..effects import Effects
 from ..effects.design import design_of
 from ..effects.formulas import CheckedFormula
 from ..exceptions import LatentiaError, MissingExtraError
-from ._shared import Reading
+from ._shared import ReadOptions
 
 Measure = Callable[[Any, Any], tuple[str, Effects] | None]
 
@@ -50,7 +50,7 @@ class Covariates:
     lines: Sequence[int]
 
     @classmethod
-    def read(cls, path: Path, formula: str | None, cluster: str | None, reading: Reading) -> Covariates:
+    def read(cls, path: Path, formula: str | None, cluster: str | None, reading: ReadOptions) -> Covariates:
         """Those that the options name, of all rows of a file."""
         if formula is None:
             return cls({}, [])
@@ -62,7 +62,15 @@ class Covariates:
             tables.check_columns(path, kinds, f"--effects '{formula}'", names)
             return Wanted(texts=names)
 
-        table = tables.read_table(path, choose, missing="keep", cache=reading.cache, encoding=reading.encoding)
+        table = tables.read_table(
+            path,
+            choose,
+            missing="keep",
+            cache=reading.cache,
+            encoding=reading.encoding,
+            asked=reading.asked,
+            sheet=reading.sheet,
+        )
         return cls(table.texts, table.rows)
 
     def of_rows(self, lines: Sequence[int]) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_
 from ..report.parts import count
 from ._json import plain
 from ._results import Results
-from ._shared import Reading, named, write_csv
+from ._shared import ReadOptions, named, write_csv
 from ._tables import Wanted, check_columns, read_table, split_names
 
 FILES = ("A.csv", "W.csv", "certificate.json")
@@ -28,7 +28,7 @@ def factor_exactly(
     results: Results,
     k: str,
     budget: float,
-    how: Reading,
+    how: ReadOptions,
     *,
     columns: str | None = None,
     ignore: str | None = None,

@@ -6,9 +6,10 @@ Both are read from the text of its module, which is imported when the command ru
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -90,15 +91,29 @@ def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[.
         record = import_module("._run", __package__).Run if learns else None
         if ready is not None:
             ready()
-        if record is None:
-            return function(**values)
-        asked = record(**{one.name: values.pop(one.name) for one in of_all})
-        with asked.placed():
-            return function(asked, **values)
+        with _standard_input(values):
+            if record is None:
+                return function(**values)
+            asked = record(**{one.name: values.pop(one.name) for one in of_all})
+            with asked.placed():
+                return function(asked, **values)
 
     run.__name__, run.__doc__, run.__annotations__ = module, says, {one.name: one.annotation for one in options}
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return run
+
+
+@contextlib.contextmanager
+def _standard_input(values: dict[str, Any]) -> Iterator[None]:
+    """Put a copy of standard input in the place of ``-``, which every command can read as a file."""
+    piped = [name for name, value in values.items() if isinstance(value, Path) and str(value) == "-"]
+    if len(piped) > 1:
+        raise LatentiaError("-: standard input can be read once; give a file for the other.")
+    with contextlib.ExitStack() as around:
+        if piped:
+            formats = import_module("..passes.formats", __package__)
+            values[piped[0]] = around.enter_context(formats.reusable("-"))
+        yield
 
 
 def _read(module: str, name: str) -> tuple[list[inspect.Parameter], str, dict[str, tuple[str, str]]]:

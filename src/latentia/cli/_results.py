@@ -17,6 +17,7 @@ from .._scratch import NO_LINKS, real_path, scratch_folder
 from ..exceptions import LatentiaError
 
 MODEL_FILE = "model.npz"
+RESULT_FILE = "result.json"
 _MANIFEST = ".latentia.json"
 _PARTIAL = ".unfinished"
 _OWN_NAME = re.compile(r"[A-Za-z]+\.(bif|csv|html|json|npz|png)")
@@ -58,7 +59,7 @@ class Results:
     model: Path | None = None
     step: str = ""
 
-    _ALWAYS: ClassVar = ("comparison.csv", "evidence.csv", MODEL_FILE, "report.html")
+    _ALWAYS: ClassVar = ("comparison.csv", "evidence.csv", MODEL_FILE, "report.html", RESULT_FILE)
 
     def check(self) -> None:
         """Raise before any work where the results could not be written, or would replace what no run wrote."""

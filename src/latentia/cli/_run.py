@@ -8,14 +8,41 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import LatentiaError
 from ..passes import checkpointing, on_cluster
+from ..reading import Asked, reading_as
 from ._results import Results
-from ._shared import Reading
+from ._shared import ReadOptions
+
+
+def asked_of(
+    role: list[str] | None,
+    missing_codes: str | None,
+    empty: str,
+    positive: list[str] | None,
+    id: str | None,
+) -> Asked:
+    """Return what options say of columns."""
+    codes = [code.strip() for code in (missing_codes or "").split(",")]
+    return Asked(
+        _pairs("--role", role), tuple(code for code in codes if code), empty, _pairs("--positive", positive), id
+    )
+
+
+def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    """Return names and values, which are split at the last equals sign."""
+    pairs = {}
+    for text in given or ():
+        name, equals, value = text.rpartition("=")
+        if not equals or not name or not value:
+            raise LatentiaError(f"{option} {text}: expected NAME=VALUE, such as {option} age=measurement.")
+        pairs[name] = value
+    return pairs
 
 
 @dataclass(frozen=True)
 class Run:
-    """What the options say that all commands which learn have.
+    r"""What the options say that all commands which learn have.
 
     Parameters
     ----------
@@ -39,6 +66,19 @@ class Run:
         Show no progress.
     checkpoint
         Folder for the state of long fits: after a crash the same command goes on from it. Removed in the end.
+    role
+        Role of a column, NAME=ROLE: measurement, count, binary, category, text, tags, id, clock, date, group, weight or
+        ignored; may be given again.
+    missing_codes
+        Values that stand for missing answers, such as -99,999; age=99 in one column alone.
+    empty : {missing, absent}
+        What empty cells of columns of two values are: missing, or absent, which is 0.
+    positive
+        Of a column of two values the one that is 1, NAME=VALUE; may be given again.
+    id
+        Column that names the rows.
+    sheet
+        Sheet of a workbook, by name or number.
     scheduler
         Address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers make the passes over files.
 
@@ -73,6 +113,8 @@ class Run:
     stop_words
         Words to skip: english (the default), german, ..., none, or a file of words to skip besides the English ones; several
         separated by commas.
+    words
+        Regular expression of what is a word, such as '\S+'; by default three letters or more.
     min_df : >= 1
         Skip words in fewer documents; by default 2, or 5 of 20,000 documents.
     max_df : >= 0.0, <= 1.0
@@ -89,6 +131,12 @@ class Run:
     force: bool = False
     quiet: bool = False
     checkpoint: Path | None = None
+    role: list[str] | None = None
+    missing_codes: str | None = None
+    empty: str = "missing"
+    positive: list[str] | None = None
+    id: str | None = None
+    sheet: str | None = None
     scheduler: str | None = None
 
     @property
@@ -102,14 +150,29 @@ class Run:
         found.check()
         return found
 
-    def reading(self, missing: str | None = None, ways: tuple[str, ...] = ()) -> Reading:
+    def reading(self, missing: str | None = None, ways: tuple[str, ...] = ()) -> ReadOptions:
         """How files are read."""
-        return Reading.of(self.quiet, self.cache, self.no_cache, missing, ways, encoding=self.encoding)
+        return ReadOptions.of(
+            self.quiet,
+            self.cache,
+            self.no_cache,
+            missing,
+            ways,
+            encoding=self.encoding,
+            asked=self.asked,
+            sheet=self.sheet,
+        )
+
+    @property
+    def asked(self) -> Asked:
+        """What is said of columns."""
+        return asked_of(self.role, self.missing_codes, self.empty, self.positive, self.id)
 
     @contextmanager
     def placed(self) -> Iterator[None]:
         """Fits run on the cluster, and keep what they have read, where the options say so."""
         with ExitStack() as around:
+            around.enter_context(reading_as(self.asked, self.sheet))
             if self.checkpoint is not None:
                 around.enter_context(checkpointing(self.checkpoint))
             if self.scheduler is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from rich.table import Table
 
 from .. import persistence
 from .._progress import progress_bar
-from .._scratch import can_write
+from .._scratch import can_write, whole_file
 from .._terminal import Terminal, say
 from ..datasets.tables import CellError
 from ..evidence import Evidence
@@ -31,11 +32,13 @@ from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..passes.formats import known_encoding
+from ..reading import Asked, Reading, readings
 from ..report.parts import first_sentence
-from ..summaries import Summary, write_csv
+from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
+from ._json import plain
 from ._options import check_choice, in_options
-from ._results import MODEL_FILE, Results
+from ._results import MODEL_FILE, RESULT_FILE, Results
 
 _MOST_SIZES = 100
 _FEWEST = 20  # rows of which some can be held out
@@ -154,6 +157,13 @@ def learn(
     if rows:
         found.forget_sizes([next(iter(row.values())) for row in rows])
     told: list[Summary] = []
+    read = readings()
+
+    def told_of(model: Any) -> dict[str, Any]:
+        return {
+            "estimator": type(model).__name__, "n_components": model.n_found, "comparison": comparison, **_said(found),
+            "read": [reading.record() for reading in read],
+        }  # fmt: skip
 
     def write(folder: Path) -> None:
         persistence.save(model, folder / MODEL_FILE)
@@ -163,11 +173,14 @@ def learn(
         with named(source):
             first(folder, model)
             summary = replace(summarize(model, rows), comparison=rows)
+            summary = replace(summary, parts=(*summary.parts, *map(_columns_read, read, range(len(read)))))
             if not summary.source:
                 summary = replace(summary, title=f"{summary.title} of {source}", source=described or source)
             told.append(summary)
             _write_summary(folder, summary)
             more(folder, model)
+        with whole_file(folder / RESULT_FILE, "w", encoding="utf-8") as file:
+            json.dump(plain(told_of(model)), file, indent=1, ensure_ascii=False)
 
     files = results.write(write)
     for line in said(model):
@@ -180,9 +193,18 @@ def learn(
     print_evidence(found, console, full=results.evidence)
     say(f"Wrote {', '.join(files)} to {results.out}", console)
     return {
-        "source": str(results.source), "out": str(results.out), "files": files, "estimator": type(model).__name__,
-        "n_components": model.n_found, "comparison": comparison, **_said(found),
+        "source": str(results.source), "out": str(results.out), "files": files, **told_of(model),
     }  # fmt: skip
+
+
+def _columns_read(reading: Reading, number: int) -> Listing:
+    """The columns of a table that was read, as a part of the page."""
+    cells = list(zip(*reading.rows(), strict=True))
+    heads = "column", "role", "why", "examples", "missing", "look at"
+    columns = (Column(name, values, kind="text", where="p") for name, values in zip(heads, cells, strict=True))
+    title = f"Columns of {reading.source}"
+    place = f"read-{number}"
+    return Listing(place, tuple(columns), title, "; ".join(reading.notes), place=place, folded="What was read, and why")
 
 
 def _write_summary(folder: Path, summary: Summary) -> None:
@@ -333,7 +355,7 @@ def named(source: str) -> Iterator[None]:
 
 
 @contextmanager
-def in_words_of_options(reading: Reading | None = None) -> Iterator[None]:
+def in_words_of_options(reading: ReadOptions | None = None) -> Iterator[None]:
     """Errors of a reader name the command's option instead of the parameter, and what --missing may do about a cell."""
     try:
         yield
@@ -346,7 +368,7 @@ def in_words_of_options(reading: Reading | None = None) -> Iterator[None]:
         raise
 
 
-def in_ways(text: str, error: CellError, reading: Reading) -> str:
+def in_ways(text: str, error: CellError, reading: ReadOptions) -> str:
     """What is said of a cell, with what --missing may do about it."""
     ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
     return " ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])
@@ -411,7 +433,7 @@ def existing(path: Path, option: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How files are read, as options say.
 
     Attributes
@@ -425,6 +447,10 @@ class Reading:
         What ``--missing`` may say in this command; empty where there is no such option.
     encoding : str, optional
         Of texts; detected if it is not given.
+    asked : Asked
+        What the user says of columns.
+    sheet : str, optional
+        Of a workbook.
     """
 
     progress: bool = True
@@ -432,6 +458,13 @@ class Reading:
     missing: str = "error"
     ways: tuple[str, ...] = ()
     encoding: str | None = None
+    asked: Asked = field(default_factory=Asked)
+    sheet: str | None = None
+
+    @property
+    def of_two_values(self) -> ReadOptions:
+        """The same, of a command that reads two numbers as 0 and 1, as it does two texts."""
+        return replace(self, asked=replace(self.asked, two=True))
 
     @classmethod
     def of(
@@ -443,7 +476,9 @@ class Reading:
         ways: tuple[str, ...] = (),
         *,
         encoding: str | None = None,
-    ) -> Reading:
+        asked: Asked | None = None,
+        sheet: str | None = None,
+    ) -> ReadOptions:
         """From options, which are checked."""
         if encoding is not None:
             known_encoding(encoding)
@@ -455,7 +490,7 @@ class Reading:
             there = next(path for path in (cache, *cache.absolute().parents) if path.exists())
             if not can_write(there):
                 raise LatentiaError(f"--cache {cache}: no folder that can be written. Choose another, or --no-cache.")
-        return cls(not quiet, False if no_cache else cache, missing or "error", ways, encoding)
+        return cls(not quiet, False if no_cache else cache, missing or "error", ways, encoding, asked or Asked(), sheet)
 
 
 # --- printing ---------------------------------------------------------------------------------------------------

@@ -14,43 +14,27 @@ from sklearn.preprocessing import StandardScaler
 
 from .._terminal import say
 from ..datasets import tables
-from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, naming, numeric_columns
+from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
-from ._shared import Reading, in_ways, in_words_of_options
+from ._shared import ReadOptions, in_ways, in_words_of_options
 
 MISSING = "drop", "mean"
-_FEW = 20  # values of a column that may be labels, and rows for each of them
+_LINES = 8  # that say what was read
 
 
 def announce(table: Table) -> Table:
-    """Print what was read and what was not, and which columns merely count the rows."""
+    """Print what was read and what was not, in at most eight lines, doubts first."""
+    if table.reading is not None:
+        named = f"rows are named as in {table.reading.naming!r}: {listed(table.names, 3)}" if table.names else ""
+        for line in filter(None, [*table.reading.lines(table.columns)[: _LINES - bool(named)], named]):
+            say(line)
+        return table
     n, width = table.values.shape
     say(f"{table.source}: {n:,} rows, {width} columns: {listed(table.columns, 10)}")
-    if table.names:
-        say(f"rows are named as in the first column of text: {listed(table.names, 3)}")
     if table.left_out:
         say(f"not used: {listed(table.left_out, 10)}")
-    if sparse.issparse(table.values) or n < 3:
-        return table
-    counting = (np.diff(table.values, axis=0) == 1).all(axis=0)
-    for i in np.flatnonzero(counting):
-        name = table.columns[i]
-        say(f"note: column {name!r} counts the rows; if it measures nothing, exclude it with --ignore.")
-    for column in _label_like(table.values):
-        name = table.columns[column]
-        say(f"note: column {name!r} has a few whole numbers; if these are labels, exclude it with --ignore.")
     return table
-
-
-def _label_like(values: np.ndarray) -> list[int]:
-    """Columns of few whole numbers, each in many rows, among columns of which most are of other numbers."""
-    whole = (values == np.round(values)).all(axis=0)
-    if whole.mean() >= 0.5:
-        return []
-    return [
-        int(i) for i in np.flatnonzero(whole) if 2 <= len(np.unique(values[:, i])) <= min(_FEW, len(values) // _FEW)
-    ]
 
 
 def described(table: Table) -> str:
@@ -64,7 +48,7 @@ def described(table: Table) -> str:
 
 
 def read_table(
-    path: Path, choose: Callable[[Mapping[str, str]], Wanted], reading: Reading, other: str = "--columns"
+    path: Path, choose: Callable[[Mapping[str, str]], Wanted], reading: ReadOptions, other: str = "--columns"
 ) -> Table:
     """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
 
@@ -73,7 +57,10 @@ def read_table(
             return choose(kinds)
 
     try:
-        table = tables.read_table(path, wanted, missing=reading.missing, cache=reading.cache, encoding=reading.encoding)
+        table = tables.read_table(
+            path, wanted, missing=reading.missing, cache=reading.cache, encoding=reading.encoding, asked=reading.asked,
+            sheet=reading.sheet,
+        )  # fmt: skip
         return table if len(set(table.names)) > 1 else replace(table, names=())
     except CellError as error:
         text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem
@@ -86,41 +73,44 @@ def read_numbers(
     ignore: str | Sequence[str] | None,
     least: int,
     why: str,
-    reading: Reading,
+    reading: ReadOptions,
     option: str = "--columns",
 ) -> Table:
     """Read the columns of numbers that options name, or all, and say so; see `numeric_columns`."""
     chosen, unused = split_names(columns), split_names(ignore) or []
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
-        return Wanted(numeric_columns(path, kinds, chosen, unused, least, why, option), names=naming(kinds))
+        return Wanted(numeric_columns(path, kinds, chosen, unused, least, why, option), names=True)
 
     return announce(read_table(path, choose, reading))
 
 
-def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, reading: Reading) -> Table:
+def read_known_columns(
+    path: Path, columns: Sequence[str] | None, width: int, reading: ReadOptions, kept: Mapping[str, Any] | None = None
+) -> Table:
     """Read the columns that a model was fitted on: by name and in any order or, without names, all columns of numbers."""
+    reading = replace(reading, asked=reading.asked.like(kept or {}))
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
         if columns is not None:
             check_columns(path, kinds, None, columns)
-            return Wanted(columns, names=naming(kinds))
+            return Wanted(columns, names=True)
         found = numeric_columns(path, kinds, None)
         if len(found) != width:
             raise LatentiaError(
                 f"{path}: {len(found)} columns of numbers, and the model was fitted on {width}, of which it has no names."
             )
-        return Wanted(found, names=naming(kinds))
+        return Wanted(found, names=True)
 
     return read_table(path, choose, reading, other="")
 
 
-def read_like(model: Any, path: Path, reading: Reading) -> Table:
+def read_like(model: Any, path: Path, reading: ReadOptions) -> Table:
     """Read other rows in the columns of a model, and in its units, and say so."""
     kept = model.reading_ or {"columns": model.column_names}
     columns = kept.get("columns")
     width = model.n_features_in_ if columns is None else len(columns)
-    table = announce(read_known_columns(path, columns, width, reading))
+    table = announce(read_known_columns(path, columns, width, reading, kept))
     return replace(table, values=scaled_rows(table.values, kept))
 
 
@@ -151,6 +141,11 @@ class Labels:
     def kept(self, mask: np.ndarray) -> Labels:
         """Those of some rows."""
         return Labels(list(compress(self.rows, mask)), list(compress(self.names, mask)))
+
+
+def kept_of(table: Table) -> dict[str, Any]:
+    """Return what a model keeps of how a table was read: its columns, codes of missing answers, and what is 1 and 0."""
+    return {"columns": list(table.columns)} | ({} if table.reading is None else table.reading.kept)
 
 
 def labels_of(table: Table | Labels) -> tuple[Column, ...]:

@@ -8,12 +8,15 @@ from typing import Any
 
 from .._terminal import say
 from ..datasets import Corpus, readers
-from ..datasets.separated import has_columns
+from ..datasets.tables import listed
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes import Blocks
 from ..passes.formats import reusable
+from ..reading import has_columns, readings
 from ..words import stop_words as words_of
-from ._shared import Reading, existing
+from ._shared import ReadOptions, existing
+
+_OF_READING = "stop_words", "language", "token_pattern"
 
 
 def split_of(option: str | None) -> str | int | None:
@@ -25,17 +28,17 @@ def split_of(option: str | None) -> str | int | None:
     raise LatentiaError(f"--split {option}: use chapter, paragraph, or a number of words.")
 
 
-def word_options(stop_words: str | None, min_df: int | None, max_df: float | None) -> dict[str, Any]:
+def word_options(
+    stop_words: str | None, min_df: int | None, max_df: float | None, words: str | None = None
+) -> dict[str, Any]:
     """The options that were given, as readers take them."""
-    given = {"min_df": min_df, "max_df": max_df}
+    given = {"min_df": min_df, "max_df": max_df, "token_pattern": words}
     return _stop_words(stop_words) | {name: value for name, value in given.items() if value is not None}
 
 
 def kept_options(words: dict[str, Any]) -> dict[str, Any]:
     """What a model keeps of `word_options`, to read other texts in the same way."""
-    return {
-        name: value for name, value in ({"stop_words": "english"} | words).items() if name in ("stop_words", "language")
-    }
+    return {name: value for name, value in ({"stop_words": "english"} | words).items() if name in _OF_READING}
 
 
 def _stop_words(option: str | None) -> dict[str, Any]:
@@ -68,6 +71,15 @@ def _known(language: str) -> str:
     return language
 
 
+def say_columns(corpus: Corpus) -> None:
+    """Say which column of a table holds the texts, which one names them, and what the others are."""
+    for reading in readings()[-1:]:
+        texts = [column.name for column in reading.columns if column.name not in (corpus.columns or {})]
+        if len(texts) == 1:
+            named = f"; documents are named as in {reading.naming!r}" if reading.naming not in ("", *texts) else ""
+            say(f"texts: {texts[0]!r}{named}; other columns: {listed(corpus.columns, 6) or 'none'}")
+
+
 def say_words(corpus: Corpus) -> None:
     """How many words of a table of counts were left out, in one line."""
     if corpus.left_out:
@@ -80,7 +92,7 @@ def read_known(
     source: Path,
     model: Any,
     words: Sequence[str] | None,
-    how: Reading,
+    how: ReadOptions,
     column: str | None = None,
     split: str | None = None,
 ) -> Corpus:
@@ -112,7 +124,7 @@ def read_known(
             return _counted_by(model.vectorizer_, file, options)
         chosen: dict[str, Any] = {"stop_words": None}
         if not readers.holds_counts(file):
-            chosen |= {name: known[name] for name in ("stop_words", "language") if name in known}
+            chosen |= {name: known[name] for name in _OF_READING if name in known}
         corpus = readers.read_corpus(file, **options, **chosen, words=words)
     if corpus.n_unknown:
         total = corpus.n_unknown + sum(block[0].sum() for block in corpus.blocks)

@@ -16,8 +16,10 @@ from .. import persistence
 from .._terminal import say
 from ..exceptions import LatentiaError
 from ..families import family_of
+from ..reading import reading_as
 from ._results import MODEL_FILE, Results
-from ._shared import Reading, named
+from ._run import asked_of
+from ._shared import ReadOptions, named
 
 _LACKS = {
     "other": "is applied to one source; leave this one", "denoise": "has no rows to write; leave it",
@@ -40,6 +42,12 @@ def apply(
     cache: Path | None = None,
     no_cache: bool = False,
     encoding: str | None = None,
+    role: list[str] | None = None,
+    missing_codes: str | None = None,
+    empty: str = "missing",
+    positive: list[str] | None = None,
+    id: str | None = None,
+    sheet: str | None = None,
     jobs: int = -1,
     force: bool = False,
     quiet: bool = False,
@@ -93,9 +101,14 @@ def apply(
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
     missing = "keep" if missing is None and findings else missing
-    how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
+    asked = asked_of(role, missing_codes, empty, positive, id)
+    how = ReadOptions.of(quiet, cache, no_cache, missing, ways, encoding=encoding, asked=asked, sheet=sheet)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
-    with named(source.name), warnings.catch_warnings():  # names of columns are compared as the source is read
+    with (
+        named(source.name),
+        reading_as(asked, sheet),
+        warnings.catch_warnings(),
+    ):  # names of columns are compared as the source is read
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         write: Callable[[Path], object] = work(fitted, source, how, **own)
         files = results.write(lambda folder: write(folder / file))

@@ -27,19 +27,24 @@ from ._json import JSON, plain
 from ._options import as_command, in_options
 from ._panels import in_panels
 
-COMMANDS = {family.command: family.says for family in FAMILIES} | {
-    "apply": "Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or "
-    "codes.",
-    "update": "Add rows to a model, or take them away, as if it had been learned from all that are left.",
-    "merge": "Make one model of all rows that several models were learned from; the rows are not needed.",
-    "demo": "Learn a model of every family, and write their reports with a page that opens them: index.html.",
-}
+COMMANDS = (
+    {"look": "Show what a file holds: the role of every column, missing cells, suspicious codes, and commands to copy."}
+    | {family.command: family.says for family in FAMILIES}
+    | {
+        "apply": "Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or "
+        "codes.",
+        "update": "Add rows to a model, or take them away, as if it had been learned from all that are left.",
+        "merge": "Make one model of all rows that several models were learned from; the rows are not needed.",
+        "demo": "Learn a model of every family, and write their reports with a page that opens them: index.html.",
+    }
+)
 """Each command, and what the list of commands says of it: the docstring of its function, the first line."""
-LEARN_NOTHING = "apply", "update", "merge", "demo"
+LEARN_NOTHING = "look", "apply", "update", "merge", "demo"
 _ADVICE = {
     "cache=": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
     "columns=": "--columns names others.",
     "encoding=": "If letters are wrong in it, name another with --encoding.",
+    "rows=": "--rows wide reads a basket a row.",
     "split=": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or as many words.",
 }
 """What notices advise, by what they advise in Python."""

@@ -17,7 +17,7 @@ from ..moments import Graph
 from ..report.communities import memberships_of, summarize_communities
 from ..report.parts import count
 from ._run import Run
-from ._shared import Comparison, Reading, learn, parse_sizes
+from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import split_names
 
 _FILES = "memberships.csv", "communities.csv", "connectivity.csv", "spectrum.csv"
@@ -98,7 +98,7 @@ def communities(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _ways(how: Reading) -> dict[str, Any]:
+def _ways(how: ReadOptions) -> dict[str, Any]:
     return {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
 
 
@@ -119,7 +119,7 @@ def _links(model: Any) -> dict[str, Any]:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_communities(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_communities(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read edges of new nodes to those of the model; gives the function that writes what the new ones belong to."""
     reading = model.reading_ or {"columns": None, "threshold": _THRESHOLD}
     known = model.names_ or range(model.n_features_in_)

@@ -21,7 +21,7 @@ from ..report.contrast_peers import KINDS, contrast_peers, differences, kind_of
 from ..report.parts import count
 from ..summaries import Summary
 from ._run import Run
-from ._shared import Comparison, Reading, in_words_of_options, learn, parse_sizes
+from ._shared import Comparison, ReadOptions, in_words_of_options, learn, parse_sizes
 from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, scaled_rows, split_names
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
@@ -177,7 +177,7 @@ def _check_options(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(source: Path, other: Path, target: str | None, fit: str, how: Reading, **more: Any) -> Views:
+def _read(source: Path, other: Path, target: str | None, fit: str, how: ReadOptions, **more: Any) -> Views:
     """The two tables and the target, with what is to be said of them."""
     least = 1 if fit in (*_TARGETED, "components") else 2
     with in_words_of_options(how):
@@ -203,7 +203,7 @@ def _read(source: Path, other: Path, target: str | None, fit: str, how: Reading,
     return views
 
 
-def _known_map(value: str, views: Views, how: Reading) -> np.ndarray:
+def _known_map(value: str, views: Views, how: ReadOptions) -> np.ndarray:
     """A, shape (d_v, d_u), in the units of the files; rows of a file are those of V's columns by name, or else in order."""
     of_u, of_v = views.columns, views.columns_v
     if value == "identity":
@@ -264,7 +264,7 @@ def _shared_dimensions(shared: int | None, data: Views) -> int | None:
 # --- applying -------------------------------------------------------------------------------------------------------
 
 
-def apply_contrast(model: Any, source: Path, how: Reading, other: Path | None) -> Callable[[Path], object]:
+def apply_contrast(model: Any, source: Path, how: ReadOptions, other: Path | None) -> Callable[[Path], object]:
     """Read other rows of U, and of V if there are any; gives the function that writes what the model says of them."""
     if kind_of(model) == "ising":
         raise LatentiaError("A ContrastiveIsing says nothing of single rows: its couplings are in couplings.csv.")

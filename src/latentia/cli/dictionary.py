@@ -33,7 +33,7 @@ from ..summaries import Summary
 from ._run import Run
 from ._shared import (
     Comparison,
-    Reading,
+    ReadOptions,
     hold_out,
     in_words_of_options,
     learn,
@@ -41,7 +41,18 @@ from ._shared import (
     refuse_options,
     write_csv,
 )
-from ._tables import MISSING, Labels, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling
+from ._tables import (
+    MISSING,
+    Labels,
+    Table,
+    described,
+    kept_of,
+    labels_of,
+    read_like,
+    read_numbers,
+    scaled_rows,
+    scaling,
+)
 
 _CODES, _DENOISED, _IMAGE = "codes.csv", "denoised.csv", "image.png"
 _PATCH, _PATCHES, _LARGEST = 8, 20_000, 64
@@ -181,9 +192,9 @@ def _told(model: Any, data: _Data, progress: bool) -> Summary:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | None, how: Reading) -> _Data:
+def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | None, how: ReadOptions) -> _Data:
     table = read_numbers(source, columns, ignore, 2, "atoms need two or more", how)
-    reading: dict[str, Any] = {"columns": table.columns}
+    reading: dict[str, Any] = kept_of(table)
     if scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: weights and errors are in standard deviations.")
@@ -239,7 +250,7 @@ def applied_file(model: Any, source: Path, denoise: bool) -> str:
     return _DENOISED if denoise else _CODES
 
 
-def apply_dictionary(model: Any, source: Path, how: Reading, denoise: bool = False) -> Callable[[Path], object]:
+def apply_dictionary(model: Any, source: Path, how: ReadOptions, denoise: bool = False) -> Callable[[Path], object]:
     """Read other rows, or an image; gives the function that writes their codes, the rows that the atoms make, or an image."""
     reading = model.reading_ or {"columns": model.column_names}
     if applied_file(model, source, denoise) == _IMAGE:
@@ -258,7 +269,7 @@ def apply_dictionary(model: Any, source: Path, how: Reading, denoise: bool = Fal
 
 
 def _apply_to_image(
-    model: Any, source: Path, reading: dict[str, Any], how: Reading, denoise: bool
+    model: Any, source: Path, reading: dict[str, Any], how: ReadOptions, denoise: bool
 ) -> Callable[[Path], object]:
     """Rebuild an image from atoms of patches."""
     if not is_image(source):

@@ -21,7 +21,7 @@ from ..summaries import Column, Summary
 from ._run import Run
 
 from ._shared import (  # isort: skip
-    Comparison, Reading, existing, in_words_of_options, learn, parse_sizes,
+    Comparison, ReadOptions, existing, in_words_of_options, learn, parse_sizes,
     refuse_options,
 )  # fmt: skip
 from ._tables import split_names
@@ -48,7 +48,8 @@ def hmm(
     Parameters
     ----------
     source
-        A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet.
+        A text file with one sequence per line, symbols separated by spaces or commas; FASTA; or a table: CSV, TSV, Excel,
+        Parquet.
     k : -k, --states
         Number of states, by default 4; FROM:TO:STEP compares a range.
     two_state
@@ -56,7 +57,7 @@ def hmm(
     column
         Column of symbols of a table.
     sequence
-        Column of a table whose changes start a new sequence.
+        Column of a table that says which sequence a row is of.
     kind : {auto, symbols, vectors, counts}
         auto, symbols, vectors or counts: what the steps are.
     min_count : >= 1
@@ -226,7 +227,7 @@ def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_hmm(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_hmm(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read other sequences; gives the function that writes their paths."""
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
@@ -242,7 +243,13 @@ def apply_hmm(model: Any, source: Path, how: Reading) -> Callable[[Path], object
             f"{source}: {data.steps.shape[1]} columns of numbers, and the model was fitted on {model.n_features_in_}, of which "
             "it has no names."
         )
+    if data.n_unknown and isinstance(model, TwoStateHMM) and not data.there.all():
+        raise LatentiaError(
+            f"{source}: {data.n_unknown:,} steps have symbols that the model does not have, and a TwoStateHMM takes no missing "
+            f"steps. Exclude such steps, or learn the model with --min-count, which gives it a symbol for rare ones, {RARE}."
+        )
     if data.n_unknown:
-        say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that count as {RARE}.")
+        what = f"count as {RARE}" if RARE in model.symbols_ else "the model does not have: they are taken as not known"
+        say(f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that {what}.")
     say(_described(data))
     return lambda path: rows_of(model, data.given, data.lengths, data.names, _labels(data)).write(path)

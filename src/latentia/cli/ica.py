@@ -12,8 +12,8 @@ from ..datasets.tables import dense
 from ..ica import TensorICA
 from ..report.ica import excess_kurtosis, rows_of, summarize_ica
 from ._run import Run
-from ._shared import Comparison, Reading, learn, parse_sizes
-from ._tables import MISSING, described, labels_of, read_like, read_numbers
+from ._shared import Comparison, ReadOptions, learn, parse_sizes
+from ._tables import MISSING, described, kept_of, labels_of, read_like, read_numbers
 
 
 def ica(
@@ -53,7 +53,7 @@ def ica(
     return learn(
         results, table.source, sizes, fit,
         lambda model, _: summarize_ica(model, values, columns=table.columns, row_labels=labels_of(table)),
-        described=described(table), reading={"columns": table.columns},
+        described=described(table), reading=kept_of(table),
         compare=lambda: _comparison(lambda size: fit(size, verbose=False), values),
     )  # fmt: skip
 
@@ -72,12 +72,12 @@ def _comparison(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
     return Comparison("sources", "", fit, measure)
 
 
-def added_ica(model: Any, source: Path, how: Reading) -> tuple[Any, ...]:
+def added_ica(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
     """Read rows that are added to a model."""
     return (dense(read_like(model, source, how)),)
 
 
-def apply_ica(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_ica(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their sources."""
     table = read_like(model, source, how)
     return rows_of(model.transform(dense(table)), labels_of(table)).write

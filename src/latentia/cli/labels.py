@@ -19,18 +19,18 @@ from .._progress import progress_bar
 from .._terminal import say
 from .._validation import column_names
 from ..datasets.labelled import Labelled, read_labelled, read_rows
-from ..datasets.separated import has_columns
 from ..exceptions import LatentiaError
 from ..multilabel import MomentMultiLabelClassifier
 from ..multilabel.measures import AT, auc_measure, ranking_measures
 from ..passes import Blocks
+from ..reading import has_columns
 from ..report.labels import Names, summarize_labels
 from ..report.parts import count
 from ..summaries import Summary, write_csv
 from ._run import Run
 from ._shared import (
     Comparison,
-    Reading,
+    ReadOptions,
     highest,
     hold_out,
     in_words_of_options,
@@ -62,6 +62,7 @@ def labels(
     stop_words: str | None = None,
     min_df: int | None = None,
     max_df: float | None = None,
+    words: str | None = None,
     zero_based: bool | None = None,
     labels_zero_based: bool | None = None,
 ) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def labels(
         Labels written for every row of --test.
     label_names : --labels
         Names of the labels, one per line.
-    word_names : --vocabulary, --words
+    word_names : --vocabulary
         Words of a table of counts, one per line.
     tags
         Column of tags of a CSV file or workbook: several are separated by ; | or commas.
@@ -103,13 +104,20 @@ def labels(
     for path, option in ((source, ""), (test, "--test ")):
         if path is not None and not path.exists():
             raise LatentiaError(f"{option}{path}: no such file.")
-    how, words = run.reading(), word_options(stop_words, min_df, max_df)
+    how, counted = run.reading(), word_options(stop_words, min_df, max_df, words)
     numbers = {"zero_based": zero_based, "labels_zero_based": labels_zero_based}
-    texts = {"column": column, "tags": tags, "stop_words": stop_words, "min_df": min_df, "max_df": max_df}
+    texts = {
+        "column": column,
+        "tags": tags,
+        "stop_words": stop_words,
+        "min_df": min_df,
+        "max_df": max_df,
+        "words": words,
+    }
     if has_columns(source):
         given = {"labels": label_names, "vocabulary": word_names, **numbers}
         refuse_options(source, "its words and tags have names", **given)
-        options, reading = {"column": column, "tags": tags} | words, {"column": column} | kept_options(words)
+        options, reading = {"column": column, "tags": tags} | counted, {"column": column} | kept_options(counted)
     else:
         refuse_options(source, "it holds counts of words, and is no table of texts", **texts)
         options, reading = numbers | {"vocabulary": word_names, "labels": label_names}, {}
@@ -160,7 +168,7 @@ class _Data:
         return self.train.rows, self.test, "the rows of --test"
 
 
-def _read(source: Path, test: Path | None, options: dict[str, Any], how: Reading) -> _Data:
+def _read(source: Path, test: Path | None, options: dict[str, Any], how: ReadOptions) -> _Data:
     """Everything that the command needs, checked as far as that takes no fit; of texts alone one in ten is held out."""
     options = options | {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
     with in_words_of_options():
@@ -297,7 +305,7 @@ def _peak_memory() -> str:
 
 
 def apply_labels(
-    model: Any, source: Path, how: Reading, column: str | None = None, split: str | None = None
+    model: Any, source: Path, how: ReadOptions, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their labels."""
     reading = model.reading_ or {"zero_based": True}

@@ -10,15 +10,15 @@ import numpy as np
 
 from .._terminal import say
 from ..datasets import Pairs, match_pairs, read_pairs, read_text_pairs
-from ..datasets.separated import has_columns
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
 from ..moments import split_counts, symmetric_counts
+from ..reading import has_columns
 from ..report.matrix import community_evidence, summarize_matrix
 from ..report.parts import evidence_of
 from ..summaries import Column, Table
 from ._run import Run
-from ._shared import Comparison, Reading, Rows, existing, highest, learn, parse_sizes
+from ._shared import Comparison, ReadOptions, Rows, existing, highest, learn, parse_sizes
 from ._tables import split_names
 
 _FILES = "following.csv", "labels.csv", "nearest.csv", "spectrum.csv", "words.csv"
@@ -110,7 +110,9 @@ def matrix(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, how: Reading) -> Pairs:
+def _read(
+    path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, how: ReadOptions
+) -> Pairs:
     texts, counts = ({f"--{one}": reading[one] for one in some} for some in (("lines", "column"), ("columns",)))
     given = counts | {"--vocabulary": vocabulary}
     why = "pairs that were counted before, not for --bigrams and --window."
@@ -171,7 +173,7 @@ def _comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_matrix(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_matrix(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read other pairs; gives the function that writes how probable each is."""
     reading = {"window": None, "lines": False, "column": None, "columns": None} | dict(model.reading_)
     if not has_columns(source):

@@ -18,8 +18,19 @@ from ..summaries import Summary
 from ._effects import Covariates, effects_of
 from ._options import check_choice
 from ._run import Run
-from ._shared import Comparison, Reading, hold_out, learn, parse_sizes
-from ._tables import MISSING, Table, described, labels_of, read_like, read_numbers, scaled_rows, scaling, split_names
+from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
+from ._tables import (
+    MISSING,
+    Table,
+    described,
+    kept_of,
+    labels_of,
+    read_like,
+    read_numbers,
+    scaled_rows,
+    scaling,
+    split_names,
+)
 
 
 def mixture(
@@ -64,13 +75,13 @@ def mixture(
     results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
     chosen = [name for group in grouped for name in group] or split_names(columns)
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
-    how = run.reading(missing, (*MISSING, "keep"))
+    how = run.reading(missing, (*MISSING, "keep")).of_two_values
     apart = Covariates.read(source, effects, cluster, how)
     table = read_numbers(source, chosen, _left_out(chosen, ignore, apart, option), 2, why, how, option)
     moved = effects_of(apart.of_rows(table.rows), len(table.rows), effects, cluster)
     sizes = sizes.up_to(*_most(table, grouped, bool(refine)))
     options: dict[str, Any] = {"refine": refine, **run.parameters}
-    reading: dict[str, Any] = {"columns": table.columns}
+    reading: dict[str, Any] = kept_of(table)
     if grouped:
         options["distribution"] = distribution or _distribution(table.values)
     else:
@@ -195,12 +206,12 @@ def units_mixture(model: Any) -> dict[str, Any]:
     return {"means": means, "scaling": scales or None}
 
 
-def added_mixture(model: Any, source: Path, how: Reading) -> tuple[Any, ...]:
+def added_mixture(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
     """Read rows that are added to a model, in its units."""
     return (read_like(model, source, how).values,)
 
 
-def apply_mixture(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_mixture(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their components."""
     if not model.reading_ and isinstance(model, MultiViewMixture):
         raise LatentiaError(

@@ -13,18 +13,18 @@ from scipy import sparse
 from .._progress import progress_bar
 from .._terminal import say
 from ..datasets import readers
-from ..datasets.separated import has_columns
 from ..datasets.tables import is_table
 from ..deep import SparseNetwork
 from ..deep.agreement import encoded
 from ..deep.edges import members
 from ..exceptions import LatentiaError
+from ..reading import has_columns
 from ..report.network import summarize_network
 from ..report.noisy_or import percent
 from ..report.parts import count
 from ._run import Run
-from ._shared import Reading, existing, learn, write_csv
-from ._tables import Labels, Table, announce, binary, described, quoted, read_like, read_numbers
+from ._shared import ReadOptions, existing, learn, write_csv
+from ._tables import Labels, Table, announce, binary, described, kept_of, quoted, read_like, read_numbers
 
 _CODES, _DENOISED = "codes.csv", "denoised.csv"
 _LEAST_COLUMNS = 4  # that a unit switches
@@ -69,14 +69,14 @@ def network(
     if real and min_count > 1:
         raise LatentiaError(f"--min-count {min_count}: real values are not on or off; leave it out.")
     results = run.results(source, _CODES, "columns.csv", "edges.csv", "units.csv")
-    how = run.reading(missing, ("drop",))
+    how = run.reading(missing, ("drop",)).of_two_values
     table = _read(source, columns, ignore, vocabulary, how)
     data = _frequent(_on(table, real, above, _remedy), real, min_count)
     options = {"input_type": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
     return learn(
         results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
         lambda model, _: summarize_network(model, data.values, columns=data.columns),
-        described=described(data), reading={"columns": list(data.columns), "above": above},
+        described=described(data), reading=kept_of(data) | {"above": above},
         more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 
@@ -89,7 +89,7 @@ def _is_bag(source: Path) -> bool:
     return source.exists() and not is_table(source) and (source.is_dir() or not has_columns(source))
 
 
-def _read(source: Path, columns: str | None, ignore: str | None, vocabulary: Path | None, how: Reading) -> Table:
+def _read(source: Path, columns: str | None, ignore: str | None, vocabulary: Path | None, how: ReadOptions) -> Table:
     if not _is_bag(source):
         if vocabulary is not None:
             raise LatentiaError(f"--vocabulary: {source.name} has names of columns; leave it out.")
@@ -102,7 +102,7 @@ def _read(source: Path, columns: str | None, ignore: str | None, vocabulary: Pat
     return announce(_bag(source, words, how))
 
 
-def _bag(source: Path, vocabulary: Path | None, how: Reading) -> Table:
+def _bag(source: Path, vocabulary: Path | None, how: ReadOptions) -> Table:
     """A bag of words as a table."""
     corpus = readers.read_corpus(
         source, vocabulary=vocabulary, progress=how.progress, cache=how.cache, encoding=how.encoding, stop_words=None,
@@ -196,7 +196,7 @@ def applied_file(model: Any, source: Path, denoise: bool) -> str:
     return _DENOISED if denoise else _CODES
 
 
-def apply_network(model: Any, source: Path, how: Reading, denoise: bool = False) -> Callable[[Path], object]:
+def apply_network(model: Any, source: Path, how: ReadOptions, denoise: bool = False) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes which units are on in them, or the rows as the units have them."""
     if _is_bag(source):
         names = model.reading_.get("columns", model.column_names)

@@ -28,7 +28,7 @@ from ._results import Results
 from ._run import Run
 from ._shared import (
     Comparison,
-    Reading,
+    ReadOptions,
     Sizes,
     hold_out,
     in_words_of_options,
@@ -43,8 +43,8 @@ from ._tables import (
     announce,
     check_columns,
     described,
+    kept_of,
     labels_of,
-    naming,
     numeric_columns,
     read_like,
     read_table,
@@ -210,7 +210,7 @@ def _shape(option: str, text: str | None) -> Shape:
 
 
 def _table(
-    source: Path, columns: str | None, ignore: str | None, names: str | None, image: Shape, picture: Shape, how: Reading
+    source: Path, columns: str | None, ignore: str | None, names: str | None, image: Shape, picture: Shape, how: ReadOptions
 ) -> _Data:  # fmt: skip
     """The columns of numbers of a table, and a column of names."""
     own = [] if names is None else [names]
@@ -219,11 +219,11 @@ def _table(
         check_columns(source, kinds, "--names", own)
         unused = [*(split_names(ignore) or []), *(name for name in own if kinds[name] != "text")]
         chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
-        return Wanted(chosen, own, naming(kinds) if names is None and image is None else None)
+        return Wanted(chosen, own, names is None and image is None)
 
     table = announce(read_table(source, choose, how))
     called = table.names if names is None else [str(name) for name in table.texts[names]]
-    reading, labels = {"columns": table.columns, "names": names}, Labels(table.rows, called)
+    reading, labels = kept_of(table) | {"names": names}, Labels(table.rows, called)
     with in_words_of_options():
         check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(
@@ -327,7 +327,7 @@ def _side_by_side(images: Sequence[np.ndarray]) -> np.ndarray:
 # --- applying -------------------------------------------------------------------------------------------------------
 
 
-def apply_nmf(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_nmf(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their weights."""
     reading = model.reading_ or {"columns": model.column_names}
     if "picture" in reading:

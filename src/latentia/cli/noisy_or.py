@@ -25,9 +25,9 @@ from ._run import Run
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
-    Comparison, Reading, Rows, highest, hold_out, learn, parse_sizes,
+    Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers
+from ._tables import Labels, Table, announce, binary, described, kept_of, quoted, read_numbers, split_names
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _WHAT = "findings are 1 (present) or 0 (absent)"
@@ -50,6 +50,7 @@ def noisy_or(
     row: list[int] | None = None,
     threshold: float = 0.05,
     baskets: bool = False,
+    rows: str | None = None,
     min_df: int = 5,
     name: list[str] | None = None,
     missing: str | None = "keep",
@@ -77,6 +78,8 @@ def noisy_or(
         Least strength of a link that is shown.
     baskets
         Each line of the file lists the items of one row, separated by commas.
+    rows : {long, wide}
+        Of baskets: long has a row for each item, and --columns may name the column of baskets and that of items.
     min_df : >= 1
         Of baskets: how many of them an item must be in.
     name
@@ -88,10 +91,16 @@ def noisy_or(
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
-    how, given = run.reading(missing, ("keep", "drop")), _names(name)
-    if baskets and (columns or ignore):
+    how, given = run.reading(missing, ("keep", "drop")).of_two_values, _names(name)
+    if baskets and (ignore or (columns and rows != "long")):
         raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
-    data = _read_baskets(source, how, min_df) if baskets else _read_findings(source, columns, ignore, how)
+    if rows is not None and not baskets:
+        raise LatentiaError("--rows: belongs to --baskets.")
+    data = (
+        _read_baskets(source, how, min_df, rows=rows, columns=split_names(columns))
+        if baskets
+        else _read_findings(source, columns, ignore, how)
+    )
     n = data.values.shape[1]
     sizes = sizes.up_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
     places = _places(data, row)
@@ -119,7 +128,7 @@ def noisy_or(
     return learn(
         results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, given), told, more=more,
         described=described(data),
-        reading={"columns": data.columns, "baskets": baskets},
+        reading=kept_of(data) | {"baskets": baskets},
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
 
@@ -135,14 +144,22 @@ def _remedy(others: Sequence[str]) -> str:
     )
 
 
-def _read_baskets(path: Path, how: Reading, min_df: int = 1, items: Sequence[str] = ()) -> Table:
+def _read_baskets(
+    path: Path,
+    how: ReadOptions,
+    min_df: int = 1,
+    items: Sequence[str] = (),
+    *,
+    rows: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Table:
     """Baskets as a table of these items, or of all that are in so many."""
-    baskets, lines = read_baskets(path, encoding=how.encoding)
+    baskets, lines = read_baskets(path, rows=rows, empty=how.asked.empty, encoding=how.encoding, columns=columns)
     chosen = list(items) or chosen_items(baskets, min_df)
     return announce(Table(basket_table(baskets, chosen), chosen, {}, lines, [], str(path), "line"))
 
 
-def _read_findings(path: Path, columns: str | None, ignore: str | None, how: Reading) -> Table:
+def _read_findings(path: Path, columns: str | None, ignore: str | None, how: ReadOptions) -> Table:
     """Columns of 0 and 1, which are announced."""
     why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
     data = binary(read_numbers(path, columns, ignore, 3, why, how), _WHAT, _remedy)
@@ -268,7 +285,7 @@ def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_noisy_or(model: Any, source: Path, how: Reading, ask: int = 0) -> Callable[[Path], object]:
+def apply_noisy_or(model: Any, source: Path, how: ReadOptions, ask: int = 0) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes the probabilities of their causes, and what to ask for next."""
     names = model.column_names
     if names is not None and model.reading_.get("baskets"):

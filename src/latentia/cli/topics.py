@@ -17,13 +17,14 @@ from ..datasets import Corpus, readers
 from ..exceptions import LatentiaError
 from ..metrics import npmi_coherence, umass_coherence, unique_words
 from ..passes import Blocks
-from ..report.topics import names_of, rows_of, summarize_topics
+from ..reading import open_table
+from ..report.topics import names_of, rows_of, summarize_topics, topic_headings
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._effects import effects_of
 from ._prevalence import no_columns, prevalence_in
 from ._run import Run
-from ._shared import Comparison, Reading, Sizes, existing, hold_out, learn, parse_sizes
-from ._texts import kept_options, read_known, say_words, split_of, word_options
+from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, parse_sizes
+from ._texts import kept_options, read_known, say_columns, say_words, split_of, word_options
 
 _TABLE_ROWS = 200_000
 _FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
@@ -53,7 +54,10 @@ def topics(
     stop_words: str | None = None,
     min_df: int | None = None,
     max_df: float | None = None,
+    words: str | None = None,
     keep_moments: bool = False,
+    name: list[str] | None = None,
+    names: Path | None = None,
 ) -> dict[str, Any]:
     """Learn topics of documents and write tables, a model and a report.
 
@@ -73,16 +77,21 @@ def topics(
         With --over: day, week, month, quarter, year, decade, century, or a width of numbers; by default it is chosen.
     anchors
         Anchors, one topic per line: words separated by spaces; word=strength allowed (anchor only).
+    name
+        Name of a topic, NUMBER=NAME, such as 3=guns, for tables, plots and pages; may be repeated.
+    names
+        CSV file with names of topics: the columns component and name.
     alpha0
         Sum of the Dirichlet parameters; estimated by default (lda only).
     """
     sizes = parse_sizes(k, "topics")
+    called = _topic_names(name or [], names, sizes)
     own = _options_of(model, anchors, alpha0, keep_moments)
     results, how = run.results(source, *_FILES), run.reading()
-    words, parts = word_options(stop_words, min_df, max_df), split_of(split)
+    counted, parts = word_options(stop_words, min_df, max_df, words), split_of(split)
     corpus = readers.read_corpus(
         source, column=column, split=parts, metadata=metadata, vocabulary=vocabulary, progress=how.progress,
-        cache=how.cache, encoding=how.encoding, **words,
+        cache=how.cache, encoding=how.encoding, **counted,
     )  # fmt: skip
     prevalence = prevalence_in(corpus, group_by or [], over, period)
     moved = effects_of(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
@@ -100,7 +109,7 @@ def topics(
 
     return learn(
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), told,
-        reading={"column": column, "split": parts} | kept_options(words),
+        reading={"column": column, "split": parts} | kept_options(counted) | called,
         compare=lambda: _comparison(kind, corpus, options | {"verbose": False}),
     )  # fmt: skip
 
@@ -127,6 +136,7 @@ def _possible_sizes(corpus: Corpus, sizes: Sizes, own: dict[str, Any]) -> Sizes:
     """Those that documents and words can carry, after a look at the anchors."""
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     say(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
+    say_columns(corpus)
     say_words(corpus)
     data = f"{corpus.source}: {n_rows} documents of {n_words} words"
     if corpus.texts is not None and n_rows < min(sizes):
@@ -181,7 +191,7 @@ def _first_rows(blocks: Blocks) -> Any:
 # --- other documents ------------------------------------------------------------------------------------------------
 
 
-def added_topics(model: Any, source: Path, how: Reading) -> tuple[Any, ...]:
+def added_topics(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
     """Read documents that are added to a model."""
     corpus = read_known(source, model, column_names(model), how)
     say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
@@ -189,17 +199,44 @@ def added_topics(model: Any, source: Path, how: Reading) -> tuple[Any, ...]:
 
 
 def apply_topics(
-    model: Any, source: Path, how: Reading, column: str | None = None, split: str | None = None
+    model: Any, source: Path, how: ReadOptions, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
     """Read other documents; gives the function that writes their topics, a block at a time."""
     corpus = read_known(source, model, column_names(model), how, column, split)
     say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
+    topics = topic_headings(model)
     pieces = (
-        rows_of(model.transform(Blocks.from_array(block[0])), names_of(corpus.names, block.rows))
+        rows_of(model.transform(Blocks.from_array(block[0])), names_of(corpus.names, block.rows), (), topics)
         for block in corpus.blocks
     )
-    header = ["document", *(f"topic {k}" for k in range(len(model.components_)))]
+    header = ["document", *topics]
     return lambda path: summaries.write_csv(path, header, (row for piece in pieces for row in piece.texts()))
+
+
+def _topic_names(given: list[str], path: Path | None, sizes: Sizes) -> dict[str, list[str]]:
+    """Return what the model keeps of names of topics; nothing where none are given."""
+    pairs = [(f"--name {text}", *text.partition("=")[::2]) for text in given]
+    if path is not None:
+        table = open_table(existing(path, "--names"))
+        if not {"component", "name"} <= set(table.names):
+            raise LatentiaError(
+                f"--names {path}: expected the columns component and name; it has {', '.join(table.names)}."
+            )
+        cells = zip(table.texts("component").to_list(), table.texts("name").to_list(), strict=True)
+        pairs = [(f"--names {path}", *pair) for pair in cells] + pairs
+    if not pairs:
+        return {}
+    if len(sizes) != 1 or sizes[0] is None:
+        raise LatentiaError("--name: topics of several numbers are compared; choose one with -k first.")
+    names = [""] * int(sizes[0])
+    for option, number, name in pairs:
+        if not number.strip().isdigit() or int(number) >= len(names) or not name.strip():
+            raise LatentiaError(f"{option}: expected a number from 0 to {len(names) - 1} and a name, such as 3=guns.")
+        names[int(number)] = name.strip()
+    twice = next((name for name in filter(None, names) if names.count(name) > 1), None)
+    if twice is not None:
+        raise LatentiaError(f"--name: two topics are called {twice!r}. Give each its own name.")
+    return {"topic_names": names}
 
 
 # --- reading options --------------------------------------------------------------------------------------------

@@ -9,8 +9,10 @@ from typing import Any
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
+from ..reading import reading_as
 from ._results import MODEL_FILE, Results, step_of
-from ._shared import Reading, learn, named
+from ._run import asked_of
+from ._shared import ReadOptions, learn, named
 
 
 def update(
@@ -21,6 +23,12 @@ def update(
     cache: Path | None = None,
     no_cache: bool = False,
     encoding: str | None = None,
+    role: list[str] | None = None,
+    missing_codes: str | None = None,
+    empty: str = "missing",
+    positive: list[str] | None = None,
+    id: str | None = None,
+    sheet: str | None = None,
     jobs: int = -1,
     force: bool = False,
     quiet: bool = False,
@@ -45,8 +53,9 @@ def update(
     step = step_of("forget" if forget else "add", source) if out is None else ""
     results = Results(out or model, source, (), force or out is None, progress=not quiet, step=step)
     results.check()
-    with named(source.name):
-        rows = read(fitted, source, Reading.of(quiet, cache, no_cache, encoding=encoding))
+    asked = asked_of(role, missing_codes, empty, positive, id)
+    with named(source.name), reading_as(asked, sheet):
+        rows = read(fitted, source, ReadOptions.of(quiet, cache, no_cache, encoding=encoding, asked=asked, sheet=sheet))
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
 
     def changed(_: Any) -> Any:

@@ -17,8 +17,15 @@ from .._progress import progress_bar
 from ..exceptions import FileNotice, LatentiaError, warn
 from ..passes import Blocks
 from ..passes.formats import bytes_read, open_unicode
-from ._excel import is_excel, sheet_rows
-from .separated import csv_rows, find_separator, is_csv
+from ..reading import (
+    RawTable,
+    has_columns,
+    is_clock,
+    is_named_matrix,
+    is_symmetric_matrix,
+    matrix_of,
+    open_reading,
+)
 
 _CHUNK = 1 << 18
 _MOST_EXACT = 2**40  # counts above are added as floats
@@ -65,7 +72,7 @@ class ListOf:
 
     def check_row(self, path: Path, number: int, cells: list[str]) -> None:
         """Raise if a row of a text cannot be read."""
-        next(_rows(path, "line", iter([(number, cells)]), None, self), None)
+        next(_rows(path, iter([(number, cells)]), self), None)
 
 
 def read_square(path: Path, cache: str | os.PathLike[str] | bool | None, kind: ListOf) -> sparse.csr_array:
@@ -77,6 +84,32 @@ def read_square(path: Path, cache: str | os.PathLike[str] | bool | None, kind: L
             f"{kind.ends} in rows and columns."
         )
     return table
+
+
+def named_matrix(
+    path: Path, columns: Sequence[str] | None, encoding: str | None, kind: ListOf
+) -> tuple[sparse.coo_array, list[str]] | None:
+    """Return the pairs of a matrix with names, in a table, and the names; None for a list of pairs."""
+    if columns is not None or not has_columns(path):
+        return None
+    table = open_reading(path, encoding=encoding, unique=False).table
+    assert table is not None
+    if not is_named_matrix(table) and not is_symmetric_matrix(table):
+        return None
+    names, values = table.names[-len(table) :], matrix_of(table)
+    wrong = ~np.vectorize(kind.allows)(values)
+    if wrong.any():
+        row, column = (int(i) for i in np.argwhere(wrong)[0])
+        raise LatentiaError(
+            f"{table.place(row, names[column])}: {values[row, column]:g} is no {kind.number}; {kind.meaning}. Of a matrix with "
+            "negative entries, such as correlations, keep those above a threshold: in pandas, frame.where(frame > 0.3, 0)."
+        )
+    warn(
+        FileNotice(
+            f"{path}: was read as a matrix of {len(names)} {kind.ends}, as rows and columns have the same names."
+        )
+    )
+    return sparse.coo_array(values), names
 
 
 def numbered_rows(
@@ -91,10 +124,15 @@ def numbered_rows(
 
     Names get numbers in the order in which they come, which are put into ``numbers``. ``progress`` may be a label.
     """
+    if has_columns(path):
+        table = open_reading(path, encoding=encoding, unique=False).table
+        assert table is not None
+        yield _of_table(table, kind, numbers, columns)
+        return
     size, done = path.stat().st_size, 0
-    with _open(path, columns, encoding, kind) as (rows, read), progress_bar(progress, size, "bytes") as advance:
+    with _open(path, encoding, kind) as (rows, read), progress_bar(progress, size, "bytes") as advance:
         while chunk := list(itertools.islice(rows, _CHUNK)):
-            if not numbers and columns is None:
+            if not numbers:
                 _refuse_measurements(path, chunk[:_LOOKED_AT], kind)
             codes = [(numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers))) for a, b, _ in chunk]
             yield np.array(codes), np.array([n for _, _, n in chunk])
@@ -125,66 +163,101 @@ def order_of_numbers(names: Sequence[str]) -> np.ndarray | None:
 _NumberedRows = Iterator[tuple[int, list[str]]]
 
 
+def _of_table(
+    table: RawTable, kind: ListOf, numbers: dict[str, int], columns: Sequence[str] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the names in two columns, and the third column or ones, of a table with headings."""
+    import polars as pl
+
+    places = _places(table.path, table.names, columns, kind)
+    if columns is None and kind.weight is not None:
+        places = [*places[:2], *_weight(table, kind.weight)]
+    if columns is None:
+        _tell_unused(table, places, kind)
+    first, second = (table.texts(table.names[place]).str.strip_chars() for place in places[:2])
+    for column, place in ((first, places[0]), (second, places[1])):
+        if (column == "").any():
+            row = int((column == "").arg_max() or 0)
+            raise LatentiaError(
+                f"{table.place(row, table.names[place])}: an empty cell where a {kind.end} is needed. Fill it in or leave the "
+                f"{table.unit} out."
+            )
+    if columns is None:
+        rows = list(zip(first.head(_LOOKED_AT).to_list(), second.head(_LOOKED_AT).to_list(), strict=True))
+        _refuse_measurements(table.path, [(a, b, 1) for a, b in rows], kind)
+    both = (
+        pl.DataFrame({"a": first, "b": second})
+        .with_row_index()
+        .unpivot(index="index")
+        .sort("index", maintain_order=True)
+    )
+    names = both["value"].unique(maintain_order=True).to_list()
+    numbers.update({name: i for i, name in enumerate(names)})
+    known = pl.Series(names), pl.Series(range(len(names)), dtype=pl.Int64)
+    codes = [column.replace_strict(*known, return_dtype=pl.Int64).to_numpy() for column in (first, second)]
+    return np.column_stack(codes), _weights(table, places, kind)
+
+
+def _weights(table: RawTable, places: Sequence[int], kind: ListOf) -> np.ndarray:
+    """Return the third column as numbers, or ones."""
+    import polars as pl
+
+    if len(places) < 3:
+        return np.ones(len(table), np.int64)
+    name = table.names[places[2]]
+    column = table.series(name)
+    values = (
+        column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+        if column.dtype == pl.String
+        else column.fill_null(np.nan).to_numpy()
+    )
+    unique, inverse = np.unique(values, return_inverse=True)
+    wrong = ~np.array([kind.allows(float(value)) for value in unique])[inverse]
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise LatentiaError(
+            f"{table.place(row, name)}: {table.texts(name)[row]!r} is no {kind.number}; {kind.meaning}. Take such rows out, or "
+            f"read the {kind.things} without {kind.numbers}: name the columns of the {kind.ends} alone with columns=."
+        )
+    whole = (unique % 1 == 0).all() and (not len(unique) or unique[-1] < _MOST_EXACT)
+    return values.astype(np.int64) if whole else values
+
+
+def _weight(table: RawTable, name: str) -> list[int]:
+    """Return the place of the numbers: of the column with this name, or the third one if it holds numbers and no times."""
+    named = [i for i, heading in enumerate(table.names) if i > 1 and heading.lower() == name]
+    if named or len(table.names) < 3 or is_clock(table, table.names[2]):
+        return named[:1]
+    return [2] if _is_number(str(table.texts(table.names[2])[0]).strip()) else []
+
+
+def _tell_unused(table: RawTable, places: Sequence[int], kind: ListOf) -> None:
+    unused = [name for place, name in enumerate(table.names) if place not in places]
+    if unused:
+        more = f" and {len(unused) - _LISTED} more" * (len(unused) > _LISTED)
+        used = " and ".join(repr(table.names[place]) for place in places[:2])
+        fact = f"{table.path}: columns {used} were read as the {kind.ends} of {kind.things}; not used: "
+        warn(FileNotice(f"{fact}{', '.join(map(repr, unused[:_LISTED]))}{more}.", "columns= names others."))
+
+
 @contextlib.contextmanager
 def _open(
-    path: Path, columns: Sequence[str] | None, encoding: str | None, kind: ListOf
+    path: Path, encoding: str | None, kind: ListOf
 ) -> Iterator[tuple[Iterator[tuple[str, str, float | int]], Callable[[], int]]]:
-    """Rows of a table with headings or of a text, and a function that says how many bytes of the file were read."""
-    if is_excel(path):
-        places, rows = _headed(path, iter(sheet_rows(path)), columns, kind)
-        yield _rows(path, "row", rows, places, kind), lambda: path.stat().st_size
-        return
+    """Rows of a text, and a function that says how many bytes of the file were read."""
     with open_unicode(path, encoding=encoding) as file:
         lines: _NumberedRows = enumerate((line.split() for line in file), 1)
-        places = None
-        if is_csv(path):
-            lines = csv_rows(path, file, find_separator(path, file), even=False)
-            places, lines = _headed(path, lines, columns, kind)
-        yield _rows(path, "line", lines, places, kind), lambda: bytes_read(file)
+        yield _rows(path, lines, kind), lambda: bytes_read(file)
 
 
-def _headed(
-    path: Path, rows: _NumberedRows, columns: Sequence[str] | None, kind: ListOf
-) -> tuple[Sequence[int] | None, _NumberedRows]:
-    """Places of the columns, and the rows below the headings, which are the first row."""
-    header = [cell.strip() for cell in next(rows, (1, []))[1]]
-    places = _places(path, header, columns, kind)
-    if columns is None and kind.weight is not None:
-        first = next(rows, (0, []))
-        rows = itertools.chain([first], rows)
-        places = [*places[:2], *_weight(header, first[1], kind.weight)]
-    unused = [name for place, name in enumerate(header) if place not in places]
-    if columns is None and unused:
-        listed = ", ".join(map(repr, unused[:_LISTED])) + (
-            f" and {len(unused) - _LISTED} more" * (len(unused) > _LISTED)
-        )
-        used = " and ".join(repr(header[place]) for place in places[:2])
-        fact = f"{path}: columns {used} were read as the {kind.ends} of {kind.things}; not used: {listed}."
-        warn(FileNotice(fact, "columns= names others."))
-    return places, rows
-
-
-def _weight(header: list[str], row: list[str], name: str) -> list[int]:
-    """Place of the numbers: of the column with this name, or the third one if it holds a number in the first row."""
-    named = [i for i, heading in enumerate(header) if i > 1 and heading.lower() == name]
-    return named[:1] or [2 for cell in row[2:3] if len(header) > 2 and _is_number(cell.strip())]
-
-
-def _rows(
-    path: Path, unit: str, rows: _NumberedRows, places: Sequence[int] | None, kind: ListOf
-) -> Iterator[tuple[str, str, float | int]]:
+def _rows(path: Path, rows: _NumberedRows, kind: ListOf) -> Iterator[tuple[str, str, float | int]]:
     """Two names and a number, or 1, of every row."""
-    for number, row in rows:
-        if not row or (places is None and kind.is_comment(row[0])):
-            continue  # empty, or a comment
-        cells = row if places is None else [row[i].strip() for i in places if i < len(row)]
-        if (places is not None and len(cells) < len(places)) or not 2 <= len(cells) <= 3:
-            raise LatentiaError(f"{path}, {unit} {number}: {len(row)} columns, and {kind.row}")
-        if not (cells[0] and cells[1]):
-            raise LatentiaError(
-                f"{path}, {unit} {number}: an empty cell where a {kind.end} is needed. Fill it in or leave the {unit} out."
-            )
-        yield cells[0], cells[1], _number(f"{path}, {unit} {number}", cells[2], kind) if len(cells) == 3 else 1
+    for number, cells in rows:
+        if not cells or kind.is_comment(cells[0]):
+            continue
+        if not 2 <= len(cells) <= 3:
+            raise LatentiaError(f"{path}, line {number}: {len(cells)} columns, and {kind.row}")
+        yield cells[0], cells[1], _number(f"{path}, line {number}", cells[2], kind) if len(cells) == 3 else 1
 
 
 def _places(path: Path, header: list[str], columns: Sequence[str] | None, kind: ListOf) -> list[int]:

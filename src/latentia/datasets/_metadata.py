@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..exceptions import LatentiaError
 from ..passes.formats import open_unicode, plain_name
-from .separated import has_columns, open_rows
+from ..reading import has_columns, open_table
 
 _NAMED = 3  # documents that a message names
 _KEYS: tuple[Callable[[Path], str], ...] = (
@@ -89,26 +89,8 @@ def read_metadata(path: Path, encoding: str | None = None) -> Metadata:
         if not values:
             raise LatentiaError(f"{path}: the file is empty.")
         return Metadata({plain_name(path).removesuffix(".txt"): values}, str(path))
-    with open_rows(path, encoding=encoding) as source:
-        header = next(source.rows, (1, []))[1]
-        rows = [row for _, row in source.rows]
-    if not rows:
-        raise LatentiaError(f"{path}: there are no rows below the header.")
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(column_names(header))}
-    return Metadata(columns, str(path))
-
-
-def column_names(header: Sequence[str]) -> list[str]:
-    """Names of columns, each its own: ``column 3`` for one without a name, and ``date (2)`` for the second of a name."""
-    names: list[str] = []
-    for i, name in enumerate(header, 1):
-        plain = name.strip() or f"column {i}"
-        found, n = plain, 1
-        while found in names:
-            n += 1
-            found = f"{plain} ({n})"
-        names.append(found)
-    return names
+    table = open_table(path, encoding=encoding, unique=False)
+    return Metadata({name: table.texts(name).to_list() for name in table.names}, str(path))
 
 
 def _listed(names: Sequence[str]) -> str:

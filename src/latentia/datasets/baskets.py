@@ -4,32 +4,49 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from ..exceptions import LatentiaError
-from ..passes.formats import open_unicode, readable
+from ..exceptions import FileNotice, LatentiaError, warn
+from ..passes.formats import open_unicode, readable, reusable
+from ..reading import has_columns, long_columns, open_reading
 
 __all__ = ["read_baskets"]
 
 _SEPARATORS, _SAMPLE = ",;\t|", 1 << 16
 
 
-def read_baskets(path: str | os.PathLike[str], *, encoding: str | None = None) -> tuple[list[list[str]], list[int]]:
-    r"""Read a text file in which each line lists the items of one basket, separated by commas, semicolons, tabs or `|`.
+def read_baskets(
+    path: str | os.PathLike[str],
+    *,
+    rows: str | None = None,
+    empty: str = "missing",
+    encoding: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> tuple[list[list[str]], list[Any]]:
+    r"""Read baskets: lines that list items, separated by commas, semicolons, tabs or `|`; or a table with a row for each item.
 
     Parameters
     ----------
     path : path
         Items may be quoted; blanks around them and empty items are dropped. Empty lines are baskets without items only if they
-        hold a separator; others are left out.
+        hold a separator; others are left out, and counted in a notice.
+    rows : {"long", "wide"}, optional
+        "long": a table with headings and a row for each item, of which a column says whose it is, such as an invoice. By
+        default a table is long if its headings say so.
+    empty : {"missing", "absent"}
+        "absent" keeps empty lines, as baskets without items.
     encoding : str, optional
         By default UTF-8, else what the file looks like.
+    columns : sequence of str, optional
+        Of a long table the column of baskets and that of items.
 
     Returns
     -------
     baskets : list of lists of str
-    lines : list of int
-        The line of the file that each basket stands in, from 1.
+    lines : list
+        The line of the file that each basket stands in, from 1, or its name in a long table.
 
     Raises
     ------
@@ -48,7 +65,24 @@ def read_baskets(path: str | os.PathLike[str], *, encoding: str | None = None) -
     ([['milk', 'bread'], ['beer']], [1, 2])
     """
     path = Path(path)
-    baskets, lines = [], []
+    with reusable(path) as source:
+        if rows != "wide":
+            found = _long_baskets(source, rows, columns, encoding)
+            if found is not None:
+                return found
+        baskets, lines, n_empty = _listed(source, encoding, empty == "absent")
+    if not any(baskets):
+        raise LatentiaError(f"{path}: no items. Each line should list those of one basket, separated by commas.")
+    if n_empty:
+        fact = f"{path}: {n_empty:,} empty lines were left out."
+        warn(FileNotice(fact, "empty='absent' keeps them, as baskets without items."))
+    return baskets, lines
+
+
+def _listed(path: Path, encoding: str | None, keep: bool) -> tuple[list[list[str]], list[Any], int]:
+    """Read a list of items a line, and count empty lines between them that are left out."""
+    baskets: list[list[str]] = []
+    lines, n_empty, skipped = [], 0, 0
     with readable(path), open_unicode(path, "", encoding) as file:
         sample = file.read(_SAMPLE)
         file.seek(0)
@@ -56,11 +90,51 @@ def read_baskets(path: str | os.PathLike[str], *, encoding: str | None = None) -
         reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
         try:
             for cells in reader:
+                if not cells:
+                    skipped += 1
+                if cells and skipped:  # empty lines at the end say nothing
+                    n_empty += 0 if keep else skipped
+                    baskets += [[] for _ in range(skipped)] if keep else []
+                    lines += list(range(reader.line_num - skipped, reader.line_num)) if keep else []
+                    skipped = 0
                 if cells:
                     baskets.append(list(dict.fromkeys(cell.strip() for cell in cells if cell.strip())))
                     lines.append(reader.line_num)
         except csv.Error as error:
             raise LatentiaError(f"{path}, line {reader.line_num}: {error}.") from error
-    if not any(baskets):
-        raise LatentiaError(f"{path}: no items. Each line should list those of one basket, separated by commas.")
-    return baskets, lines
+    return baskets, lines, n_empty
+
+
+def _long_baskets(
+    path: Path, rows: str | None, columns: Sequence[str] | None, encoding: str | None
+) -> tuple[list[list[str]], list[Any]] | None:
+    """Read a table with a row for each item; None where it is none, unless ``rows`` says that it is."""
+    if rows is None and (columns is None and not has_columns(path)):
+        return None
+    try:
+        reading = open_reading(path, encoding=encoding, unique=False)
+    except LatentiaError:
+        if rows == "long":
+            raise
+        return None
+    table = reading.table
+    assert table is not None
+    names = list(columns) if columns else long_columns(table, reading.columns)
+    if names is None or len(names) != 2:
+        if rows == "long":
+            raise LatentiaError(
+                f"{path}: which column says whose an item is, and which holds the item? There are "
+                f"{', '.join(table.names)}; name the two with columns=."
+            )
+        return None
+    unknown = [name for name in names if name not in table.names]
+    if unknown:
+        raise LatentiaError(f"{path}: no column {unknown[0]!r}. There are {', '.join(table.names)}.")
+    found: dict[str, dict[str, None]] = {}
+    for basket, item in zip(*(table.texts(name).to_list() for name in names), strict=True):
+        items = found.setdefault(basket.strip(), {})
+        if item.strip():
+            items[item.strip()] = None
+    fact = f"{path}: was read with a row for each item: those of one {names[0]!r} are a basket of {names[1]!r}."
+    warn(FileNotice(fact, "rows='wide' reads a basket a row."))
+    return [list(items) for items in found.values()], list(found)

@@ -26,8 +26,8 @@ from ..passes.formats import (
     rows_fit,
 )
 from ..passes.parsing import NEWLINE, SPACE, count_lines, read_decimal, read_whole, skip_blanks
-from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
-from .separated import has_columns
+from ..reading import has_columns
+from ._edges import ListOf, named_matrix, numbered_rows, order_of_numbers, read_square
 
 _LEAST, _MOST = 1e-15, 1e15  # weights, as `as_graph` takes them
 _COMMENT = ("#", "%")
@@ -245,6 +245,9 @@ def _read_graph(
         return replace(_named(path, table, directed), names=[str(i) for i in range(1, table.shape[0] + 1)])
     if name.endswith(".npz"):
         return _named(path, _of_npz(path), directed)
+    matrix = named_matrix(path, columns, encoding, _EDGES)
+    if matrix is not None:
+        return replace(_named(path, matrix[0], directed), names=matrix[1])
     edges = _of_npy(path) if name.endswith(".npy") else None
     if edges is None and encoding is None and not has_columns(path):
         edges = _of_numbers(path, progress)

@@ -19,15 +19,15 @@ from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.formats import open_text, reusable
+from ..reading import has_columns, split_tags
 from .readers import count_words
-from .separated import has_columns
-from .tags import split_tags
 from .texts import Texts, read_lines, read_texts
 
 __all__ = ["Labelled", "read_labelled", "read_rows"]
 
 _TAGS = frozenset(["tag", "tags", "label", "labels", "keywords", "categories", "category"])
 _NAMED = 5  # tags that a warning names
+_YES, _NO = ("1", "yes", "true", "x"), ("0", "no", "false", "")
 
 _Cache = str | os.PathLike[str] | bool | None
 
@@ -311,7 +311,9 @@ def _posts(
     else:
         words, labels = like.words or [], like.labels or []
         tags = _known(path, tags, labels)
-        chosen = {name: value for name, value in vectorizer.items() if name in ("stop_words", "language")}
+        chosen = {
+            name: value for name, value in vectorizer.items() if name in ("stop_words", "language", "token_pattern")
+        }
         corpus = count_words(texts, **chosen, words=words)
     table = sparse.csr_array(MultiLabelBinarizer(classes=labels, sparse_output=True).fit_transform(tags))
     table.sort_indices()
@@ -325,12 +327,24 @@ def _texts(path: Path, columns: tuple[str | None, str | None], encoding: str | N
     known = [name for name in texts.columns if name.strip().lower() in _TAGS] if columns[1] is None else [columns[1]]
     if not {*known} <= {*texts.columns}:
         raise LatentiaError(f"{path} has no such column. {there}.", parameter="tags", value=columns[1])
+    binary = _binary_tags(texts.columns) if columns[1] is None and not known else None
+    if binary is not None:
+        return texts, binary
     if len(known) != 1:
         raise LatentiaError(f"{path}: which column holds the tags? {there}; name one with tags=.")
     found = split_tags(texts.columns[known[0]])
     if not any(found):
         raise LatentiaError(f"{path}: there are no tags in it.")
     return texts, found
+
+
+def _binary_tags(columns: Mapping[str, list[str]]) -> list[list[str]] | None:
+    """Return the tags of every row where each has a column of 0 and 1, or no and yes; None if fewer than two do."""
+    cells = {name: [cell.strip().lower() for cell in column] for name, column in columns.items()}
+    names = [name for name, column in cells.items() if {*column} <= {*_YES, *_NO} and not {*column}.isdisjoint(_YES)]
+    if len(names) < 2:
+        return None
+    return [[name for name in names if cells[name][i] in _YES] for i in range(len(cells[names[0]]))]
 
 
 def _known(path: Path, tags: Sequence[Sequence[str]], labels: Sequence[str]) -> list[list[str]]:

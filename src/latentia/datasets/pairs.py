@@ -14,8 +14,8 @@ from scipy import sparse
 from ..exceptions import LatentiaError
 from ..moments import count_pairs, symmetric_counts
 from ..passes.formats import no_encoding, plain_name, reusable
-from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
-from .separated import has_columns
+from ..reading import has_columns
+from ._edges import ListOf, named_matrix, numbered_rows, order_of_numbers, read_square
 from .texts import read_lines
 
 _PAIRS = ListOf(
@@ -188,7 +188,8 @@ def _read_pairs(
     else:
         if vocabulary is not None:
             raise LatentiaError(f"{source}: a list of pairs brings its own words; leave the vocabulary out.")
-        return _kept(*_from_lines(source, columns, encoding, progress), source.name, min_count)
+        matrix = named_matrix(source, columns, encoding, _PAIRS)
+        return _kept(*(matrix or _from_lines(source, columns, encoding, progress)), source.name, min_count)
     if vocabulary is not None:
         words = read_lines(Path(vocabulary), encoding)
         if len(words) != counts.shape[0]:

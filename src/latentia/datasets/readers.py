@@ -19,11 +19,10 @@ from ..exceptions import FileNotice, LatentiaError, warn
 from ..passes import Blocks
 from ..passes.cache import read_header
 from ..passes.formats import detect_format, no_encoding, plain_name, readable, reusable
+from ..reading import has_columns, holds_texts, split_tags, table_counts
 from ..words import WordVectorizer
 from ._columns import is_stop_word, placed_columns, rare_and_common, selected_columns
 from ._metadata import read_metadata
-from .separated import has_columns
-from .tags import split_tags
 from .texts import Texts, read_lines, read_texts, tell_of_pages
 
 __all__ = [
@@ -138,6 +137,13 @@ def read_corpus(
             )
         if vocabulary is not None and not table:
             raise LatentiaError(f"{source}: holds texts, which bring their own words; leave the vocabulary out.")
+        counted = None if table or column is not None or split is not None else table_counts(source, encoding)
+        if counted is not None:
+            values, words, names = counted
+            corpus = Corpus(Blocks.from_array(values, names=words), words, names, None, source.name)
+            return choose_words(
+                corpus, **{name: value for name, value in vectorizer.items() if name != "token_pattern"}
+            )
         if table and vocabulary is None and metadata is None and encoding is not None:
             raise no_encoding(source, encoding)
         if not table:
@@ -179,6 +185,7 @@ def count_words(
     min_df: int | float | str = "auto",
     max_df: int | float | str = "auto",
     max_features: int | None = None,
+    token_pattern: str | None = None,
     words: Sequence[str] | None = None,
 ) -> Corpus:
     """Count the words of texts, by the rules of `latentia.words.WordVectorizer`.
@@ -196,6 +203,8 @@ def count_words(
         of documents, see `latentia.words.WordVectorizer`.
     max_features : int, optional
         Keep the most frequent words only.
+    token_pattern : str, optional
+        Regular expression of what is a word, see `latentia.words.WordVectorizer`.
     words : sequence of str, optional
         The words to count, in this order, such as those of a model, whatever their frequencies. ``n_unknown`` says how many
         words are others, besides stop words.
@@ -209,7 +218,7 @@ def count_words(
         raise LatentiaError(f"{documents.source}: the corpus is empty.")
     if words is not None:
         min_df, max_df, max_features = 1, 1.0, None
-    vectorizer = _vectorizer(stop_words, language, min_df, max_df, max_features)
+    vectorizer = _vectorizer(stop_words, language, min_df, max_df, max_features, token_pattern)
     try:
         counts = vectorizer.fit_transform(documents.texts)
     except LatentiaError as error:
@@ -281,13 +290,14 @@ def _vectorizer(
     min_df: int | float | str,
     max_df: int | float | str,
     max_features: int | None,
+    token_pattern: str | None = None,
 ) -> WordVectorizer:
     """The vectorizer of these options, checked."""
     listed = isinstance(stop_words, str)
     spoken: Any = stop_words if listed or stop_words is None else language
     vectorizer = WordVectorizer(
         spoken, stop_words=None if listed or stop_words is None else list(stop_words), min_df=min_df, max_df=max_df,  # type: ignore[arg-type]
-        max_features=max_features,
+        max_features=max_features, token_pattern=token_pattern,
     )  # fmt: skip
     try:
         vectorizer.check_parameters()
@@ -400,6 +410,8 @@ def holds_counts(path: Path) -> bool:
     """
     if path.is_dir():
         return read_header(path) is not None or _table_in(path) is not None
+    if plain_name(path).endswith(".parquet"):
+        return not holds_texts(path)
     if plain_name(path).endswith(_TABLE_SUFFIXES):
         return True
     if has_columns(path):

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import LatentiaError
+from ..exceptions import FileNotice, LatentiaError, warn
+from ..reading import holds_chains
 from .tables import CellError, Table, Wanted, check_columns, is_table, numeric_columns, read_table
 from .texts import read_lines
 
@@ -38,7 +39,7 @@ class Sequences:
         Names of the features, or of the column of symbols; empty for texts.
     source : str
     n_unknown : int
-        How many steps count as `RARE`, as their symbols are none of those that were asked for with ``symbols=``.
+        How many steps have symbols that are none of those that were asked for with ``symbols=``.
     """
 
     steps: np.ndarray
@@ -101,14 +102,14 @@ def read_sequences(
     Parameters
     ----------
     path : path
-        A text file with one sequence a line, symbols separated by blanks, empty lines skipped; or a table as `read_table` takes
-        it, with a step a row.
+        A text file with one sequence a line, symbols separated by blanks or commas, empty lines skipped; FASTA; or a table as
+        `read_table` takes it, with a step a row.
     column : str, optional
         Column of symbols of a table; by default the only one that is not of numbers.
     columns : sequence of str, optional
         Columns of numbers of a table, whose rows are vectors; by default all of them, where no column of symbols is found.
     sequence : str, optional
-        Column of a table whose changes begin a new sequence; by default all rows are one.
+        Column of a table that says which sequence a row is of; those of one are put together. By default all rows are one.
     kind : {"auto", "symbols", "vectors"}
         What the steps are.
     min_count : int
@@ -116,8 +117,8 @@ def read_sequences(
     lower : bool
         Put symbols into lower case.
     symbols : sequence, optional
-        The symbols of a model, its ``symbols_``, in place of ``min_count``: those that it does not have are its ``<rare>``, if
-        it has that, and ``n_unknown`` says how many steps these are.
+        The symbols of a model, its ``symbols_``, in place of ``min_count``: those that it does not have are its ``<rare>``, or
+        missing steps if it has none, and ``n_unknown`` says how many steps these are.
     of_model : bool
         The columns are those that a model was fitted on: errors say so, and a text, which has no columns, is read as well.
     missing : {"error", "keep"}
@@ -136,8 +137,8 @@ def read_sequences(
     Raises
     ------
     LatentiaError
-        If the file cannot be read so, has no steps, lacks a column or the name of a sequence, or has fewer than two symbols, or
-        one that the model does not have. The message names the file, and the line and the column where there are some.
+        If the file cannot be read so, has no steps, lacks a column or the name of a sequence, or has fewer than two symbols.
+        The message names the file, and the line and the column where there are some.
 
     Examples
     --------
@@ -153,7 +154,12 @@ def read_sequences(
     asked = _Asked(column, columns, sequence, kind, of_model, missing, encoding, cache)
     _check(asked)
     path = Path(path)
-    data = _of_columns(path, asked) if is_table(path) else _of_text(path, asked)
+    try:
+        data = _of_columns(path, asked) if is_table(path) else _of_text(path, asked)
+    except LatentiaError:
+        if asked.column or asked.columns or asked.sequence or not holds_chains(path, encoding):
+            raise
+        data = _of_text(path, asked)
     if data.symbols:
         return _mapped(data, min_count, lower) if symbols is None else _of_symbols(data, symbols, lower)
     if min_count > 1 or lower:
@@ -193,18 +199,39 @@ def _of_text(path: Path, asked: _Asked) -> Sequences:
         raise LatentiaError(f"{path}: a folder, and a file with one sequence per line is needed.")
     if not path.exists():
         raise LatentiaError(f"{path}: no such file.")
-    lines = [(number, line.split()) for number, line in enumerate(read_lines(path, asked.encoding), 1)]
-    lines = [(number, symbols) for number, symbols in lines if symbols]
-    if not lines:
+    sequences = _sequences_of_lines(read_lines(path, asked.encoding))
+    if not sequences:
         raise LatentiaError(f"{path}: the file has no symbols in it.")
-    steps = np.array([symbol for _, symbols in lines for symbol in symbols], dtype=object)
-    lengths = np.array([len(symbols) for _, symbols in lines])
-    return Sequences(steps, lengths, [f"line {number}" for number, _ in lines], None, [], path.name)
+    steps = np.array([symbol for _, symbols in sequences for symbol in symbols], dtype=object)
+    lengths = np.array([len(symbols) for _, symbols in sequences])
+    return Sequences(steps, lengths, [name for name, _ in sequences], None, [], path.name)
+
+
+def _sequences_of_lines(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """Return names and symbols: of FASTA the letters below each name, else those between blanks, or commas, of each line."""
+    filled = [line for line in lines if line.strip()]
+    if filled and filled[0].startswith(">"):
+        found: list[tuple[str, list[str]]] = []
+        for line in filled:
+            if line.startswith(">"):
+                found.append((line[1:].strip() or f"sequence {len(found) + 1}", []))
+            elif not line.startswith(";"):
+                found[-1][1].extend(line.strip())
+        return [(name, symbols) for name, symbols in found if symbols]
+    comma = next(
+        (mark for mark in ",;" if filled and all(mark in line for line in filled if len(line.split()) > 0)), None
+    )
+    whole = comma is not None and sum(len(line.split()) for line in filled) < 2 * len(filled)
+    spaced = comma is not None and all(len(line.split(comma)) == len(line.split()) for line in filled)
+    cut = (lambda line: [part.strip() for part in line.split(comma) if part.strip()]) if whole or spaced else str.split
+    return [(f"line {number}", cut(line)) for number, line in enumerate(lines, 1) if cut(line)]
 
 
 def _of_columns(path: Path, asked: _Asked) -> Sequences:
     table, sequence = _table(path, asked), asked.sequence
     n = len(table.rows)
+    if sequence is not None:
+        table = _together(path, table, sequence)
     keys = table.texts[sequence] if sequence is not None else ["1"] * n
     starts = np.flatnonzero([True, *(a != b for a, b in pairwise(keys))])
     lengths, names = np.diff(np.append(starts, n)), [keys[i] for i in starts]
@@ -221,6 +248,20 @@ def _of_columns(path: Path, asked: _Asked) -> Sequences:
     if not data.there.any():
         raise LatentiaError(f"{path}: all {len(steps):,} steps are missing.")
     return data
+
+
+def _together(path: Path, table: Table, sequence: str) -> Table:
+    """Put the rows of each sequence together, in the order of the file, where those of several are mixed, and say so."""
+    keys = table.texts[sequence]
+    first = {key: i for i, key in reversed(list(enumerate(keys)))}
+    order = sorted(range(len(keys)), key=lambda i: first[keys[i]])
+    if order == list(range(len(keys))):
+        return table
+    fact = f"{path}: rows of {len(first):,} {sequence!r} are mixed; those of each were put together, in the order of the file."
+    warn(FileNotice(fact))
+    texts = {name: [cells[i] for i in order] for name, cells in table.texts.items()}
+    rows = [table.rows[i] for i in order]
+    return replace(table, values=table.values[order], texts=texts, rows=rows)
 
 
 def _table(path: Path, asked: _Asked) -> Table:
@@ -245,8 +286,9 @@ def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
     if sequence is not None and sequence in (column, *(columns or ())):
         text = "the column is used for the steps too; it cannot be both."
         raise LatentiaError(text, parameter="sequence", value=sequence)
-    rest = {name: held for name, held in kinds.items() if name != sequence}
-    texts = [name for name, held in rest.items() if held == "text"]
+    named = {column, *(columns or ())}
+    rest = {name: held for name, held in kinds.items() if name != sequence and (held != "apart" or name in named)}
+    texts = [name for name, held in rest.items() if held in ("text", "two")]
     if column is None and columns is None and kind != "vectors":
         if len(rest) == 1 and (kind == "symbols" or "decimal" not in rest.values()):
             column = next(iter(rest))
@@ -275,21 +317,14 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
 
 
 def _of_symbols(data: Sequences, symbols: Sequence[Any], lower: bool) -> Sequences:
-    """The steps as symbols of a model; those that it does not have are its rare one, if it has that."""
+    """Return the steps as symbols of a model; those that it does not have are its rare one, or missing if it has none."""
     places = {str(symbol): place for place, symbol in enumerate(symbols)}
     texts, there = [symbol.lower() if lower else symbol for symbol in data.steps], data.there
-    found = np.array([places.get(text, -1) for text in texts])
-    unknown = np.flatnonzero((found < 0) & there)
-    if len(unknown) and RARE not in places:
-        at = int(unknown[0])
-        sequence = int(np.searchsorted(np.cumsum(data.lengths), at, side="right"))
-        where = data.names[sequence] if data.rows is None else f"line {data.rows[at]}"
-        raise LatentiaError(
-            f"{data.source}, {where}: the model does not have the symbol {texts[at]!r}. Exclude such steps, or learn the model "
-            f"with min_count=, which gives it a symbol for rare ones, {RARE}."
-        )
-    if len(unknown):
-        found[unknown] = places[RARE]
-    steps = np.asarray(symbols)[found]
+    known = np.array([places.get(text, places.get(RARE, -1)) for text in texts])
+    unknown = there & np.array([text not in places for text in texts])
+    there = there & (known >= 0)
+    if not there.any():
+        raise LatentiaError(f"{data.source}: the model has none of its symbols, such as {texts[0]!r}.")
+    steps = np.asarray(symbols)[known]
     steps = steps if there.all() else np.where(there, steps.astype(object), "").astype(str)
-    return replace(data, steps=steps, n_unknown=len(unknown))
+    return replace(data, steps=steps, n_unknown=int(unknown.sum()))

@@ -1,16 +1,14 @@
-"""Tables with named columns: separated values, Excel workbooks, Parquet and MatrixMarket."""
+"""Tables of numbers and texts, of the columns that are asked for; `latentia.reading` opens them and says what they hold."""
 
 from __future__ import annotations
 
 import math
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -18,30 +16,20 @@ from scipy import sparse
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes import Blocks
 from ..passes.formats import no_encoding, plain_name, readable, reusable
-from ..passes.formats.parquet import arrow_kind, open_parquet
-from .separated import open_rows
+from ..reading import Asked, Reading, has_columns, is_coded, is_table_name, open_reading
 
 __all__ = ["CellError", "Table", "Wanted", "check_columns", "is_table", "numeric_columns", "read_table"]
 
-_LOOKED_AT = 1000  # rows that say what a column holds
-_MOST_COLUMNS = 1 << 20
-_CHUNK = 10_000
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
-_TRUTH = {"true": 1.0, "false": 0.0}
-_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet", ".mtx")
-_PLAIN = (".txt", ".dat", ".data", ".tab")  # texts that may hold separated values
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
-_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 _NAMED = 5  # rows that a note names
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns to read: as numbers, as they are, and one that names the rows, in which cells may be empty."""
+    """The columns to read: as numbers, and as they are; and whether rows have the names that an id gives them."""
 
     numbers: Sequence[str] = ()
     texts: Sequence[str] = ()
-    names: str | None = None
+    names: bool = False
 
 
 Choose = Callable[[Mapping[str, str]], Wanted]
@@ -72,6 +60,8 @@ class Table:
         How many cells without a value were given the mean of their column.
     names : sequence of str
         Names of the rows; empty where no column was to name them.
+    reading : Reading or None
+        What was read, with a role for every column; None for a matrix without names.
     """
 
     values: Any
@@ -84,6 +74,7 @@ class Table:
     n_dropped: int = 0
     n_filled: int = 0
     names: Sequence[str] = ()
+    reading: Reading | None = None
 
 
 class CellError(LatentiaError):
@@ -115,7 +106,7 @@ def is_table(path: Path) -> bool:
     -------
     bool
     """
-    return plain_name(path).endswith(_SUFFIXES)
+    return has_columns(path) or plain_name(path).endswith(".mtx")
 
 
 def read_table(
@@ -125,6 +116,8 @@ def read_table(
     missing: str = "error",
     cache: str | os.PathLike[str] | bool | None = None,
     encoding: str | None = None,
+    asked: Asked | None = None,
+    sheet: str | None = None,
 ) -> Table:
     """Read columns of a table; an error names the line and the column.
 
@@ -136,7 +129,8 @@ def read_table(
         is, and a pipe to its end.
     choose : callable, optional
         ``choose(kinds)`` gives the `Wanted` columns; ``kinds`` says of every column whether it holds "whole" or "decimal"
-        numbers or "text". By default all columns of numbers are read.
+        numbers, "two" texts that are read as 0 and 1, other "text", or numbers that stand "apart": ids, clocks, dates. By
+        default all columns of numbers are read.
     missing : {"error", "drop", "mean", "keep"}
         What to do with a cell that is empty or says NA, null, ? or alike: raise; leave its row out; give it the mean of its
         column, which must be one of numbers; or keep it as NaN or an empty text. Of rows left out and cells filled a warning
@@ -145,6 +139,10 @@ def read_table(
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     encoding : str, optional
         Of separated values, see `read_texts`.
+    asked : latentia.reading.Asked, optional
+        Roles of columns, codes of missing answers and other options of `latentia.reading.read`.
+    sheet : str, optional
+        Of a workbook, by name or number from 1; by default the first.
 
     Returns
     -------
@@ -164,23 +162,46 @@ def read_table(
             if not source.exists():
                 raise LatentiaError(f"{source}: no such file.")
         name, choose = plain_name(source), choose or _all_numbers
-        if not name.endswith(_SUFFIXES + _PLAIN):
+        if not is_table_name(source) and not name.endswith(".mtx"):
             raise LatentiaError(
                 f"{source}: not a table that can be read. Save it as .csv, .tsv, .xlsx, .parquet or .mtx."
             )
-        if encoding is not None and name.endswith((".mtx", ".parquet", ".xlsx")):
-            raise no_encoding(source, encoding)
         if name.endswith(".mtx"):
+            if encoding is not None:
+                raise no_encoding(source, encoding)
             return _read_matrix(source, choose, cache if source == Path(path) else False)
-        if name.endswith(".parquet"):
-            table = _read_parquet(source, choose, missing)
-        else:
-            table = _read_rows(source, choose, missing, encoding)
+        reading = open_reading(source, asked=asked, encoding=encoding, sheet=sheet)
+        table = _chosen(reading, choose(kinds_of(reading)), missing)
+        if missing == "error" and np.isnan(table.values).any():
+            missing = "drop"  # Rows with values that a model does not know; other cells have raised.
         return table if missing in ("error", "keep") else _complete(source, table, missing)
 
 
+def kinds_of(reading: Reading) -> dict[str, str]:
+    """Return of every column whether it holds "whole" or "decimal" numbers, "two" texts, other "text", or stands "apart".
+
+    Parameters
+    ----------
+    reading : Reading
+
+    Returns
+    -------
+    dict from str to str
+    """
+    kinds = {}
+    for column in reading.columns:
+        texts = reading.holds_texts(column.name)
+        if column.role == "binary":
+            kinds[column.name] = "two" if is_coded(column) else "whole"
+        elif column.role in ("count", "measurement"):
+            kinds[column.name] = "whole" if column.reason.startswith(("whole", "counts")) else "decimal"
+        else:
+            kinds[column.name] = "text" if texts else "apart"
+    return kinds
+
+
 def _all_numbers(kinds: Mapping[str, str]) -> Wanted:
-    return Wanted([name for name, kind in kinds.items() if kind != "text"])
+    return Wanted([name for name, kind in kinds.items() if kind not in ("text", "apart")])
 
 
 # --- columns ----------------------------------------------------------------------------------------------------
@@ -253,7 +274,7 @@ def numeric_columns(
     both = [name for name in columns or () if name in ignored_names]
     if both:
         raise LatentiaError(f"{parameter} and {ignored} both name {both[0]!r}: name it in one.")
-    chosen = list(columns) if columns else [name for name, kind in kinds.items() if kind != "text"]
+    chosen = list(columns) if columns else list(_all_numbers(kinds).numbers)
     chosen = [name for name in chosen if name not in ignored_names]
     if len(chosen) < least:
         found = (
@@ -261,11 +282,6 @@ def numeric_columns(
         )
         raise LatentiaError(f"{path}: {found}; {why}. There are {listed(kinds)}.")
     return chosen
-
-
-def naming(kinds: Mapping[str, str]) -> str | None:
-    """The column that names the rows: the first one of text."""
-    return next((name for name, kind in kinds.items() if kind == "text"), None)
 
 
 def dense(table: Table) -> np.ndarray:
@@ -285,173 +301,75 @@ def listed(names: Any, most: int = 30) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-# --- rows of texts ----------------------------------------------------------------------------------------------
+# --- columns as numbers and as texts ------------------------------------------------------------------------------
 
 
-def _read_rows(path: Path, choose: Choose, missing: str, encoding: str | None) -> Table:
-    with open_rows(path, None, encoding) as source:
-        _, header = next(source.rows, (0, []))
-        names = _header(path, header)
-        first = list(islice(source.rows, _LOOKED_AT))
-        if not first:
-            raise LatentiaError(f"{path}: there are no rows below the header.")
-        wanted = choose({name: _kind(row[i] for _, row in first) for i, name in enumerate(names)})
-        numbers, texts = places_of(names, wanted.numbers), places_of(names, wanted.texts)
-        cells = _Cells(path, names, source.unit, source.separator, missing != "error")
-        pieces, lines, strings = [], [], {name: [] for name in wanted.texts}  # type: ignore[var-annotated]
-        called, place = [], None if wanted.names is None else names.index(wanted.names)  # type: ignore[var-annotated]
-        everything = chain(first, source.rows)
-        while chunk := list(islice(everything, _CHUNK)):
-            pieces.append(cells.numbers(chunk, numbers))
-            lines += [line for line, _ in chunk]
-            for i in texts:
-                strings[names[i]] += [cells.text(line, i, row[i]) for line, row in chunk]
-            if place is not None:
-                called += [row[place].strip() for _, row in chunk]
-    cells.tell_thousands()
-    others = _others(names, wanted)
-    values = np.vstack(pieces)
-    return Table(values, list(wanted.numbers), strings, lines, others, path.name, source.unit, names=called)
+def _chosen(reading: Reading, wanted: Wanted, missing: str) -> Table:
+    """Return the columns that are wanted; a cell that cannot be read is an error that says where it stands."""
+    allowed, raw = missing != "error", reading.table
+    assert raw is not None
+    columns, fractions = [], False
+    commas: dict[str, str] = {}
+    for name in wanted.numbers:
+        found = reading.numbers(name)
+        lacking = np.flatnonzero(found.missing)
+        first = len(found.values) if found.wrong is None else found.wrong
+        if len(lacking) and not allowed and lacking[0] < first:
+            raise _no_value(reading, int(lacking[0]), name)
+        if found.wrong is not None:
+            raise CellError(f"{raw.place(found.wrong, name)}: {reading.filled(found.problem)}")
+        if found.unseen is not None and found.unseen.any():
+            _tell_unseen(reading, name, found.unseen)
+        decimal = "with decimal commas" in found.forms
+        commas |= {name: found.doubt} if decimal and found.doubt else {}
+        fractions |= decimal and not found.doubt
+        columns.append(found.values)
+    if commas and not fractions:
+        _tell_thousands(raw.path, commas)
+    texts = {name: _texts(reading, name, allowed) for name in wanted.texts}
+    names = reading.row_names if wanted.names else []
+    values = np.column_stack(columns) if columns else np.empty((reading.n_rows, 0))
+    others = _others(raw.names, wanted)
+    return Table(
+        values, list(wanted.numbers), texts, raw.rows, others, raw.path.name, raw.unit, names=names, reading=reading
+    )
 
 
-def _header(path: Path, header: list[str]) -> list[str]:
-    """Names of the columns, each its own."""
-    if not any(name.strip() for name in header):
-        raise LatentiaError(f"{path}: the file is empty.")
-    if len(header) > _MOST_COLUMNS:
-        raise LatentiaError(
-            f"{path}, line 1: {len(header)} columns; at most {_MOST_COLUMNS} are read. Is it turned over?"
-        )
-    names = [name.strip() or f"column {i}" for i, name in enumerate(header, 1)]
-    double = sorted(name for name, times in Counter(names).items() if times > 1)
-    if all(_number(name) is not None for name in names) and (double or any("." in name for name in names)):
-        raise LatentiaError(
-            f"{path}, line 1: numbers, where the names of the columns are needed. Put a line of names above."
-        )
-    if double:
-        raise LatentiaError(f"{path}, line 1: two columns are called {double[0]!r}. Give each its own name.")
-    return names
+def _texts(reading: Reading, name: str, allowed: bool) -> list[str]:
+    """Return cells without blanks around them, empty where there is no value."""
+    cells = [cell.strip() for cell in reading.texts(name)]
+    empty = [i for i, cell in enumerate(cells) if cell.lower() in reading.EMPTY]
+    if empty and not allowed:
+        raise _no_value(reading, empty[0], name)
+    for i in empty:
+        cells[i] = ""
+    return cells
 
 
-def _kind(cells: Iterator[str]) -> str:
-    """What most cells of a column are; a column without values is taken for text."""
-    # A number with a comma counts: reading it then ends with an error that says so.
-    values = [_number(cell.replace(",", ".")) for cell in cells if cell.strip().lower() not in _MISSING]
-    good = [value for value in values if value is not None]
-    if not good or 2 * len(good) < len(values):
-        return "text"
-    return "whole" if all(value.is_integer() for value in good) else "decimal"
+def _no_value(reading: Reading, row: int, name: str) -> CellError:
+    table = reading.table
+    assert table is not None
+    cell = str(table.texts(name)[row])
+    return CellError(
+        f"{table.place(row, name)}: no value ({cell!r}). Fill it in or delete the {table.unit}.", missing=True
+    )
 
 
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell) if "_" not in cell else None
-    except ValueError:
-        return _TRUTH.get(cell.strip().lower())
+def _tell_unseen(reading: Reading, name: str, unseen: np.ndarray) -> None:
+    """Say how many cells of a column of two values have another one, and are taken as cells without a value."""
+    table, n = reading.table, int(unseen.sum())
+    assert table is not None
+    row, coding = int(unseen.argmax()), reading.column(name).coding
+    cell, known = str(table.texts(name)[row]), " and ".join(map(repr, coding))
+    fact = f"{table.place(row, name)}: {cell!r}, and the model knows {known}; {n} such cells are taken as not known."
+    warn(FileNotice(fact))
 
 
-@dataclass
-class _Cells:
-    """How cells of a file are turned to numbers and texts.
-
-    Attributes
-    ----------
-    path : Path
-    names : list of str
-    unit, separator : str
-    allowed : bool
-        Whether cells may lack a value: as numbers they are NaN then, and "" as texts.
-    points, commas : dict
-        Of columns that are not separated by commas, the first line with a decimal point and with a decimal comma.
-    fractions : bool
-        Whether a number with a comma was met in which it can be nothing but a decimal comma.
-    grouped : str
-        The first number with a comma in which it may group thousands.
-    """
-
-    path: Path
-    names: list[str]
-    unit: str
-    separator: str
-    allowed: bool
-    points: dict[int, int] = field(default_factory=dict)
-    commas: dict[int, int] = field(default_factory=dict)
-    fractions: bool = False
-    grouped: str = ""
-
-    def numbers(self, chunk: list[tuple[int, list[str]]], places: list[int]) -> np.ndarray:
-        """Cells of some columns, shape (n, D)."""
-        if self.separator != ",":
-            for i in places:
-                self._use_points(chunk, i)
-        cells = [row[i] for _, row in chunk for i in places]
-        try:
-            values = np.array(list(map(float, cells))).reshape(len(chunk), len(places))
-            if np.isfinite(values).all() and "_" not in "".join(cells):
-                return values
-        except ValueError:
-            pass
-        values = [self._value(line, i, row[i]) for line, row in chunk for i in places]  # type: ignore[assignment]
-        return np.array(values, dtype=np.float64).reshape(len(chunk), len(places))
-
-    def text(self, line: int, column: int, cell: str) -> str:
-        """A cell as it is, without blanks around it."""
-        if not _is_missing(cell):
-            return cell.strip()
-        if not self.allowed:
-            self._refuse_missing(line, column, cell)
-        return ""
-
-    def tell_thousands(self) -> None:
-        """Say which columns would hold thousands if commas were not decimal ones, where nothing in the file says so."""
-        if self.commas and not self.fractions:
-            listed = ", ".join(repr(self.names[column]) for column in self.commas)
-            cell = self.grouped.strip()
-            fact = f"{self.path}: all commas in {listed} stand before three digits, and were read as decimal points:"
-            point = cell.replace(",", ".")
-            warn(FileNotice(f"{fact} {cell} is {point}.", "If they group thousands, take them out of the file."))
-
-    def _value(self, line: int, column: int, cell: str) -> float:
-        if _is_missing(cell):
-            if not self.allowed:
-                self._refuse_missing(line, column, cell)
-            return math.nan
-        value = _number(cell)
-        if value is None or not math.isfinite(value):
-            number = "," in cell and _number(cell.replace(",", ".")) is not None
-            hint = " Write decimals with a point, and thousands without a comma." if number else ""
-            raise CellError(f"{self._place(line, column)}: {cell!r} is not a number.{hint} Correct it.")
-        return value
-
-    def _place(self, line: int, column: int) -> str:
-        return f"{self.path}, {self.unit} {line}, column {self.names[column]!r}"
-
-    def _refuse_missing(self, line: int, column: int, cell: str) -> NoReturn:
-        text = f"{self._place(line, column)}: no value ({cell!r}). Fill it in or delete the {self.unit}."
-        raise CellError(text, missing=True)
-
-    def _use_points(self, chunk: list[tuple[int, list[str]]], column: int) -> None:
-        """Put points for decimal commas; a comma before three digits is one if semicolons separate, and unclear else."""
-        for line, row in chunk:
-            cell = row[column]
-            if "," in cell:
-                thousands = _THOUSANDS.fullmatch(cell) is not None
-                if _DECIMAL_COMMA.fullmatch(cell) and (self.separator == ";" or not thousands):
-                    self.commas.setdefault(column, line)
-                    self.fractions |= not thousands
-                    self.grouped = self.grouped or cell
-                    row[column] = cell.replace(",", ".")
-            elif "." in cell and column not in self.points and _number(cell) is not None:
-                self.points[column] = line
-        if column in self.commas and column in self.points:
-            raise CellError(
-                f"{self._place(self.points[column], column)}: a number with a point, and one in {self.unit} "
-                f"{self.commas[column]} with a comma. Write all with the same."
-            )
-
-
-def _is_missing(cell: str) -> bool:
-    return cell.strip().lower() in _MISSING
+def _tell_thousands(path: Path, commas: Mapping[str, str]) -> None:
+    """Say which columns would hold thousands if commas were not decimal ones, where nothing in the file says so."""
+    cells = next(iter(commas.values())).rpartition("points: ")[2]
+    fact = f"{path}: all commas in {', '.join(map(repr, commas))} stand before three digits, and were read as decimal points:"
+    warn(FileNotice(f"{fact} {cells}.", "If they group thousands, take them out of the file."))
 
 
 def _others(names: Sequence[str], wanted: Wanted) -> list[str]:
@@ -523,47 +441,7 @@ def _counted(each: Counter[str]) -> str:
     return ", ".join(found[:_NAMED]) + (f" and others in {len(found) - _NAMED} columns" if len(found) > _NAMED else "")
 
 
-# --- binary formats ---------------------------------------------------------------------------------------------
-
-
-def _read_parquet(path: Path, choose: Choose, missing: str) -> Table:
-    with readable(path), open_parquet(path) as file:
-        schema = file.schema_arrow
-        kinds = {name: arrow_kind(schema.field(name).type) for name in schema.names}
-        wanted = choose(kinds)
-        given = [wanted.names] if wanted.names is not None else []
-        table = file.read(columns=[*dict.fromkeys([*wanted.numbers, *wanted.texts, *given])])
-        for name in wanted.numbers:
-            if kinds[name] == "text":
-                raise LatentiaError(
-                    f"{path}, column {name!r}: holds {schema.field(name).type}, and numbers are needed."
-                )
-        values = np.empty((table.num_rows, len(wanted.numbers)))
-        for i, name in enumerate(wanted.numbers):
-            values[:, i] = table[name].to_numpy()
-        texts = {name: table[name].to_pylist() for name in (*wanted.texts, *given)}
-    if missing == "error":
-        _refuse_nulls(path, table, wanted)
-    for i, name in enumerate(wanted.numbers):
-        if np.isinf(values[:, i]).any():
-            row = int(np.argmax(np.isinf(values[:, i]))) + 1
-            raise LatentiaError(f"{path}, row {row}, column {name!r}: {values[row - 1, i]} is not a number.")
-        if missing == "error" and np.isnan(values[:, i]).any():
-            row = int(np.argmax(np.isnan(values[:, i]))) + 1
-            raise CellError(f"{path}, row {row}, column {name!r}: nan is not a number.", missing=True)
-    strings = {name: ["" if text is None else str(text) for text in column] for name, column in texts.items()}
-    called = strings[wanted.names] if wanted.names is not None else ()
-    strings, rows = {name: strings[name] for name in wanted.texts}, range(1, table.num_rows + 1)
-    others = _others(schema.names, wanted)
-    return Table(values, list(wanted.numbers), strings, rows, others, path.name, names=called)
-
-
-def _refuse_nulls(path: Path, table: Any, wanted: Wanted) -> None:
-    for name in (*wanted.numbers, *wanted.texts):
-        if table[name].null_count:
-            row = table[name].is_null().to_numpy().argmax() + 1
-            text = f"{path}, row {row}, column {name!r}: no value. Fill it in or drop the row."
-            raise CellError(text, missing=True)
+# --- matrices ---------------------------------------------------------------------------------------------------
 
 
 def _read_matrix(path: Path, choose: Choose, cache: str | os.PathLike[str] | bool | None) -> Table:

@@ -15,8 +15,8 @@ from scipy import sparse
 from .._progress import progress_bar
 from ..exceptions import LatentiaError
 from ..passes.formats import reusable
+from ..reading import has_columns
 from .pairs import Pairs
-from .separated import has_columns
 from .texts import read_texts
 
 _LEAST = 5

@@ -20,9 +20,9 @@ from ..passes.formats import (
     readable,
     reusable,
 )
-from ._metadata import Metadata, column_names, read_metadata
+from ..reading import Reading, has_columns, open_reading
+from ._metadata import Metadata, read_metadata
 from ._split import check_split, cut_text
-from .separated import has_columns, open_rows
 
 _NAMED = 5  # files that a note names
 _PAGE = 100  # lines of a text that is looked at
@@ -279,31 +279,28 @@ def _hidden(path: Path) -> bool:
 
 
 def _read_column(path: Path, column: str | None, encoding: str | None) -> Texts:
-    with open_rows(path, encoding=encoding) as source:
-        header = next(source.rows, (1, []))[1]
-        if not header:
-            raise LatentiaError(f"{path}: the file is empty.")
-        place = _text_column(path, header, column)
-        rows = list(source.rows)
-    if not rows:
-        raise LatentiaError(f"{path}: there are no rows below the header.")
-    names = column_names(header)
-    columns = {names[i]: [row[i] for _, row in rows] for i in range(len(header)) if i != place}
-    texts = [row[place] for _, row in rows]
-    return Texts(texts, [f"{source.unit} {first}" for first, _ in rows], path.name, columns=columns)
+    reading = open_reading(path, encoding=encoding, unique=False)
+    table = reading.table
+    assert table is not None
+    name = _text_column(path, reading, column)
+    others = {other: reading.texts(other) for other in table.names if other != name}
+    names = [] if reading.column(name).role == "id" else reading.row_names
+    names = names or [f"{table.unit} {row}" for row in table.rows]
+    return Texts(reading.texts(name), names, path.name, columns=others)
 
 
-def _text_column(path: Path, header: list[str], column: str | None) -> int:
-    if column is None:
-        if len(header) == 1:
-            return 0
-        lowered = [name.strip().lower() for name in header]
-        if "text" not in lowered:
-            raise LatentiaError(
-                f"{path}: which column holds the text? There are {', '.join(header)}; name one of them.",
-                parameter="column",
-            )
-        return lowered.index("text")
-    if column not in header:
-        raise LatentiaError(f"{path}: no column {column!r}. There are {', '.join(header)}.")
-    return header.index(column)
+def _text_column(path: Path, reading: Reading, column: str | None) -> str:
+    """Return the column of texts: the one that is named, or is called text, or is the only one of texts."""
+    names = [one.name for one in reading.columns]
+    if column is not None:
+        if column not in names:
+            raise LatentiaError(f"{path}: no column {column!r}. There are {', '.join(names)}.")
+        return column
+    called = [name for name, role in reading.asked.roles.items() if role == "text"]
+    called = called or [name for name in names if name.lower() == "text"] or (names if len(names) == 1 else [])
+    texts = called or [one.name for one in reading.columns if one.role == "text"]
+    if len(texts) != 1:
+        raise LatentiaError(
+            f"{path}: which column holds the text? There are {', '.join(names)}; name one of them.", parameter="column"
+        )
+    return texts[0]

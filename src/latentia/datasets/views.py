@@ -12,7 +12,7 @@ import numpy as np
 
 from .._scratch import real_path
 from ..exceptions import LatentiaError
-from .tables import CellError, Table, Wanted, dense, naming, numeric_columns, read_table
+from .tables import CellError, Table, Wanted, dense, numeric_columns, read_table
 from .texts import read_lines
 
 __all__ = ["Views", "match_rows", "read_views"]
@@ -228,7 +228,7 @@ def _read_view(
             raise LatentiaError(f"{parameter}= and target= both name {target!r}: what is predicted cannot predict.")
         why = f"{_COUNTED.get(least, least)} or more are needed"
         called = f"{parameter}=", "ignore="
-        return Wanted(numeric_columns(path, kinds, columns, left_out, least, why, *called), names=naming(kinds))
+        return Wanted(numeric_columns(path, kinds, columns, left_out, least, why, *called), names=True)
 
     try:
         table = read_table(path, choose, missing=missing, cache=cache, encoding=encoding)
@@ -259,7 +259,7 @@ def _read_target(
             (name,) = kinds
         if classes:
             return Wanted(texts=[name])
-        if kinds[name] == "text":
+        if kinds[name] in ("text", "two"):
             text = "not a column of numbers, and a regression needs one; for two classes use classes=True."
             raise LatentiaError(text, parameter="target", value=name)
         return Wanted(numbers=[name])

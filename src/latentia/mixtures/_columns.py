@@ -20,7 +20,7 @@ from scipy import sparse
 
 from .. import _fields as of
 from .._entries import LARGEST, is_missing
-from .._frames import frame_of, is_annotated
+from .._frames import frame_of, is_annotated, is_reading
 from .._validation import check_form, fits, refuse_cell
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Blocks
@@ -286,6 +286,7 @@ class Table:
                     one._replace(name=name, place=f"column {name!r}") for one, name in zip(columns, names, strict=True)
                 ]
             return cls(columns, named)
+        X = X.to_frame() if is_reading(X) else X
         check_form(X, "X")
         if is_annotated(X):
             return cls.of(Blocks.from_array(X))

@@ -95,8 +95,8 @@ class Graph:
 def as_graph(source: Any, directed: bool | None = None) -> Graph:
     """A graph from a matrix, from networkx or igraph; files are read by `latentia.datasets.read_graph`.
 
-    Loops are left out, and explicit zeros are no edges. Repeated edges are summed if there are weights; where all weights are 1
-    they become one edge.
+    Loops are left out, and explicit zeros are no edges. Repeated edges are summed if there are weights, before they are
+    checked; where all weights are 1 they become one edge.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def _is_weight(value: Any) -> bool:
 def _table(source: Any) -> tuple[Any, list[str] | None]:
     """A matrix as a sparse one, and the names of its nodes."""
     if sparse.issparse(source):
-        return undamaged(source, "The adjacency matrix"), None
+        return _with_sums(undamaged(source, "The adjacency matrix")), None
     names = None
     if hasattr(source, "columns") and hasattr(source, "index"):
         source, names = _of_frame(source)
@@ -228,6 +228,19 @@ def _table(source: Any) -> tuple[Any, list[str] | None]:
         dtype = np.float32 if source.dtype == np.float16 else source.dtype.newbyteorder("=")
         source = sparse.csr_array(source.astype(dtype, copy=False))
     return source, names if names is not None and len(names) == source.shape[0] else None
+
+
+def _with_sums(table: Any) -> Any:
+    """Return a matrix in which repeated entries are summed, where some are negative and their sums may not be."""
+    if (
+        table.format not in ("coo", "csr")
+        or table.dtype.kind not in "if"
+        or _every(table.data, lambda data: ~(data < 0))
+    ):
+        return table
+    found = sparse.csr_array(table, copy=True)
+    found.sum_duplicates()
+    return found if found.nnz < table.nnz else table
 
 
 def _of_frame(frame: Any) -> tuple[Any, list[str] | None]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -47,7 +48,9 @@ def label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
     """A sparse table of label sets and what it was made from; one class a row becomes one label a row."""
     if sparse.issparse(Y):
         return as_table(Y, "Y"), LabelSets(np.arange(Y.shape[1]), dtype=Y.dtype.name)
-    names, table = column_names_of(Y), np.asarray(table_of(Y))
+    if _holds_lists(Y):
+        return _listed(Y)
+    names, table = column_names_of(Y), _plain(np.asarray(table_of(Y)))
     if table.dtype.kind == "f" and not np.isfinite(table).all():
         raise LatentiaError("Y contains NaN or infinity: label sets are tables of 0 and 1.")
     if table.ndim > 2 or table.ndim == 0:
@@ -60,6 +63,39 @@ def label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
             f"Y has type {table.dtype}: label sets are tables of 0 and 1 with a column for every label."
         )
     return sparse.csr_array(table), LabelSets(np.arange(table.shape[1]), False, True, table.dtype.name, names)
+
+
+def _holds_lists(Y: Any) -> bool:
+    """Return True if every row is a list, tuple or set of labels: texts, or of different lengths."""
+    rows = list(Y) if isinstance(Y, (list, tuple)) or getattr(Y, "ndim", 0) == 1 else []
+    if not rows or not all(isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in rows):
+        return False
+    texts = any(isinstance(label, str) for row in rows for label in row)
+    return texts or any(isinstance(row, (set, frozenset)) for row in rows) or len({len(row) for row in rows}) > 1
+
+
+def _listed(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
+    """Return the table of lists of labels, a column for each label in their order."""
+    labels = MultiLabelBinarizer(sparse_output=True)
+    try:
+        table = sparse.csr_array(labels.fit_transform(list(Y)))
+    except TypeError as error:
+        raise LatentiaError(f"Y: the labels cannot be told apart ({error}): give texts, or whole numbers.") from error
+    if not table.shape[1]:
+        raise LatentiaError("Y has no labels: all lists are empty.")
+    table.sort_indices()
+    names = [str(label) for label in labels.classes_]
+    return table.astype(np.int8), LabelSets(np.arange(len(names)), False, True, "int8", names)
+
+
+def _plain(table: np.ndarray) -> np.ndarray:
+    """Return a table of objects as numbers, if that is what they are, such as whole numbers of pandas' Int64."""
+    if table.dtype != object or table.ndim != 2:
+        return table
+    try:
+        return np.asarray(table, float)
+    except (TypeError, ValueError):
+        return table
 
 
 def _classes(column: np.ndarray) -> tuple[sparse.csr_array, LabelSets]:

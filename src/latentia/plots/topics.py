@@ -81,7 +81,7 @@ def plot_topics(
         words = _of_labels(probabilities, shares, n_words, RELEVANCE if relevance is None else relevance)[chosen]
     else:
         words = model.word_columns(n_words, relevance=relevance)[chosen]
-    places = np.arange(words.shape[1])
+    places, called = np.arange(words.shape[1]), getattr(model, "topic_names", [""] * len(probabilities))
     panels = several_axes(ax, len(chosen), 4, 2.9, 0.21 * len(places) + 1.0)
     for panel, k, own in zip(panels, chosen, words, strict=True):
         top = max(float(probabilities[k, own].max()), 1e-300)
@@ -89,7 +89,7 @@ def plot_topics(
         panel.barh(places + 0.27, 100 * np.minimum(frequencies[own], top), height=0.18, color=PALE)
         name_rows(panel, [names[w] for w in own], 18)
         share = "" if shares is None else f"   {100 * shares[k]:.1f}%"
-        finished(panel, title=f"{model.nouns[0]} {k}{share}", grid="x")
+        finished(panel, title=f"{called[k] or f'{model.nouns[0]} {k}'}{share}", grid="x")
         panel.set_xlim(0, 104 * top)
         panel.tick_params(axis="x", labelsize=8, colors=INK)
         panel.locator_params(axis="x", nbins=4)

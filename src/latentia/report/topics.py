@@ -93,10 +93,10 @@ def summarize_topics(
     ranked = model.word_columns(_FILE_WORDS)
     known = _columns(model, evidence)
     topics = _topics(model, corpus, component_marks(evidence, size), ranked[:, :_TABLE_WORDS])
-    titles = [", ".join(topic["top"][:_TITLE_WORDS]) for topic in topics]
+    titles = [topic["name"] or ", ".join(topic["top"][:_TITLE_WORDS]) for topic in topics]
     tables = (
         _words(model, known, ranked, corpus.words),
-        *(() if table is None else (rows_of(corpus.shares, corpus.names, row_labels),)),
+        *(() if table is None else (rows_of(corpus.shares, corpus.names, row_labels, topic_headings(model)),)),
         *prevalence_tables(prevalence or ()),
     )
     values = {
@@ -125,9 +125,17 @@ def summarize_topics(
     )
 
 
-def rows_of(shares: np.ndarray, names: Column, row_labels: Sequence[Column] = ()) -> Table:
+def topic_headings(model: Any) -> list[str]:
+    """Return names of the columns of topics in tables of documents."""
+    return [name or f"topic {k}" for k, name in enumerate(_names_of_topics(model))]
+
+
+def _names_of_topics(model: Any) -> list[str]:
+    return getattr(model, "topic_names", None) or [""] * len(model.components_)
+
+
+def rows_of(shares: np.ndarray, names: Column, row_labels: Sequence[Column], topics: Sequence[str]) -> Table:
     """The share of every topic in every document (n, K)."""
-    topics = [f"topic {k}" for k in range(shares.shape[1])]
     return Table("rows", (names, *row_labels, *block(topics, shares, ".5f")), file="documents.csv")
 
 
@@ -222,8 +230,10 @@ def _columns(model: Any, evidence: Evidence) -> tuple[Column, ...]:
     """What is known of each topic, by their numbers."""
     size, grades = len(model.components_), grades_say(evidence, "a topic", _OTHERS)
     unit, meaning = ("l2", _ERROR_OF_EMBEDDINGS) if isinstance(model, EmbeddingTopics) else ("l1 of 2", _ERROR)
+    names = _names_of_topics(model)
     known = (
         Column("topic", range(size), meaning=_TOPIC.format(_ONE if _of_one_topic(model) else _MANY)),
+        *((Column("name", names, kind="text", heading="Name"),) if any(names) else ()),
         Column("share", _shares(model), ".6f", kind="share"),
         *graded(evidence, size, unit=unit, meaning=meaning.format(grades)),
     )
@@ -234,7 +244,7 @@ def _columns(model: Any, evidence: Evidence) -> tuple[Column, ...]:
 
 def _table(known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> Table:
     """The topics, the most frequent first."""
-    order = np.argsort(-np.asarray(known[1].values), kind="stable")
+    order = np.argsort(-np.asarray(_column(known, "share").values), kind="stable")
     top = [[words[w] for w in ranked[k, :_TABLE_WORDS]] for k in order]
     told = Column("words", top, _spaced, kind="text", term="Order of the words", meaning=_ORDER)
     caption = f"{len(order)} topics, most frequent first"
@@ -253,6 +263,10 @@ def _words(model: Any, known: tuple[Column, ...], ranked: np.ndarray, words: lis
     return Table("words", columns, file="topics.csv")
 
 
+def _column(columns: Iterable[Column], name: str) -> Column:
+    return next(column for column in columns if column.name == name)
+
+
 def _picked(columns: Iterable[Column], rows: np.ndarray) -> list[Column]:
     return [replace(column, values=[column.values[i] for i in rows]) for column in columns]
 
@@ -269,14 +283,15 @@ def _topics(
 ) -> list[dict[str, Any]]:
     """What the page shows of each topic; ``top`` has its first words, ``similar`` numbers and overlaps."""
     distances = l1_distances(model.components_, model.components_)
-    shares, places = _shares(model), _places(distances)
+    shares, places, names = _shares(model), _places(distances), _names_of_topics(model)
     anchors: list[list[str] | None] = [None] * len(marks)
     if isinstance(model, AnchorTopics):  # those known by column only take their names from the vocabulary
         found = model.anchor_words_
         anchors = [[word if isinstance(word, str) else corpus.words[int(word)] for word in words] for words in found]
     return [
         {
-            "number": k, "share": float(shares[k]), "error": error, "grade": asdict(mark), "anchors": anchors[k],
+            "number": k, "name": names[k], "share": float(shares[k]), "error": error, "grade": asdict(mark),
+            "anchors": anchors[k],
             "top": [corpus.words[w] for w in ranked[k] if model.components_[k, w] > 0], "similar": _similar(distances[k], k),
             "documents": _top_documents(corpus, k), "x": float(places[k, 0]), "y": float(places[k, 1]),
         }
@@ -289,12 +304,13 @@ def _answer(topics: Sequence[dict[str, Any]], titles: Sequence[str]) -> Answer:
     order = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])[:_SHOWN]
     shares, keys = [topics[k]["share"] for k in order], [topics[k]["grade"]["key"] for k in order]
     hover = [f"Topic {k}, {topics[k]['share']:.1%}\n{', '.join(topics[k]['top'])}" for k in order]
-    called = [f"{k}: {', '.join(topics[k]['top'][:_BAR_TITLE])}" for k in order]
+    called = [f"{k}: {topics[k]['name'] or ', '.join(topics[k]['top'][:_BAR_TITLE])}" for k in order]
     named = [f"{titles[k]} ({topics[k]['share']:.0%})" for k in order]
+    how = "names or first words" if any(topic["name"] for topic in topics) else "first words"
     some = "" if len(topics) <= _SHOWN else f" The {_SHOWN} largest of {len(topics)}."
     return Answer(
         "What are these documents about?",
-        f"{count(len(topics), 'topic')}, called by their first words: {listing(named, comma='; ')}.",
+        f"{count(len(topics), 'topic')}, called by their {how}: {listing(named, comma='; ')}.",
         Figure(
             "shares",
             named_bars(called, shares, hover=hover, colours=keys, title="share of the corpus"),

@@ -46,8 +46,44 @@ def first_block(X: Any, lengths: Any) -> Block:
     return Block.of([table])
 
 
+def joined_sequences(X: Any, lengths: Any, kind: str = "auto") -> tuple[Any, Any]:
+    """Join a list of sequences, and return their lengths; anything else stays as it is.
+
+    Sequences are lists or arrays of one dimension, of strings or whole numbers, or of vectors of numbers; or strings in which
+    blanks separate symbols. Lists of fractions of one length are vectors, as arrays are.
+    """
+    if lengths is not None or not isinstance(X, (list, tuple)) or not len(X) or kind in ("vectors", "counts"):
+        return X, lengths
+    if all(isinstance(one, str) for one in X):
+        lines = [one.split() for one in X]
+        several = sum(len(line) > 1 for line in lines) > len(lines) / 2
+        X = [line for line in lines if line] if several else X
+        return (
+            (np.array([symbol for line in X for symbol in line], object), [len(line) for line in X])
+            if several
+            else (X, None)
+        )
+    if not all(isinstance(one, (list, tuple, np.ndarray)) and np.ndim(_first_entry(one)) <= 1 for one in X):
+        return X, lengths
+    sizes = [len(one) for one in X]
+    wide = any(np.ndim(_first_entry(one)) == 1 for one in X)
+    if wide:
+        return np.concatenate([np.asarray(one) for one in X if len(one)]), [size for size in sizes if size]
+    entries = [value for one in X for value in one]
+    vectors_of_numbers = len(set(sizes)) == 1 and any(isinstance(value, (float, np.floating)) for value in entries)
+    if vectors_of_numbers or max(sizes) < 2:
+        return X, lengths
+    texts = any(isinstance(value, str) for value in entries)
+    return np.array(entries, object if texts else None), [size for size in sizes if size]
+
+
+def _first_entry(sequence: Any) -> Any:
+    return sequence[0] if len(sequence) else 0
+
+
 def all_steps(X: Any, lengths: Any) -> tuple[Block, Any]:
     """All steps as one block in memory, and the lengths of their sequences."""
+    X, lengths = joined_sequences(X, lengths)
     first = first_block(X, lengths)
     if not isinstance(X, Blocks):
         return first, lengths

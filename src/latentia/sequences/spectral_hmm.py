@@ -72,6 +72,7 @@ from ._steps import (
     first_block,
     from_first,
     has_symbols,
+    joined_sequences,
     kept,
     long_enough,
     observed,
@@ -283,6 +284,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         Parameters
         ----------
         X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Or a list of sequences, each a list of symbols or of vectors, or a string of symbols between blanks.
             Sequences one after another. In an array None and NaN are missing steps.
         lengths : array-like of int, shape (n_sequences,), optional
             Lengths of the sequences, in order; by default there is one.
@@ -524,6 +526,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
 
     def _encoded(self, X: Any, lengths: Any, reset: bool) -> Blocks:
         """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
+        X, lengths = joined_sequences(X, lengths, self.kind)
         first = first_block(X, lengths)
         width = first[0].shape[1]
         if reset:

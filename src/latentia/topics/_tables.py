@@ -37,6 +37,11 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
     _confusions: np.ndarray
     _word_order: np.ndarray
 
+    @property
+    def topic_names(self) -> list[str]:
+        """Names that a command was given for the topics; empty for those without."""
+        return [str(name) for name in self.reading_.get("topic_names", ())] or [""] * len(self.components_)
+
     # --- words ------------------------------------------------------------------------------------------------------
 
     @fitted
@@ -93,18 +98,19 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         Returns
         -------
         ndarray of str, shape (K,)
-            Such as "topic0_god_lord_king", of the three words that stand for the topic; without words "anchortopics0" and
-            so on, by the name of the class.
+            The name that a command was given for the topic, or such as "topic0_god_lord_king", of the three words that stand
+            for it; without words "anchortopics0" and so on, by the name of the class.
         """
         input_features = None if hasattr(self, "vectorizer_") else input_features  # names of texts, not of words
         plain = super().get_feature_names_out(input_features)
         names = self._names()
         if names is None and input_features is not None and len(input_features) == self.n_features_in_:
             names = input_features
-        if names is None:
-            return np.asarray(plain)
-        words = self._words_of(names)[self.word_columns(_TITLE_WORDS)]
-        return np.array(["_".join([f"topic{k}", *some]) for k, some in enumerate(words)], dtype=object)
+        if names is not None:
+            words = self._words_of(names)[self.word_columns(_TITLE_WORDS)]
+            plain = np.array(["_".join([f"topic{k}", *some]) for k, some in enumerate(words)], dtype=object)
+        given = np.array(self.topic_names, dtype=object)
+        return np.where(given == "", plain, given) if any(given) else np.asarray(plain)
 
     @fitted
     def inverse_transform(self, W: Any) -> np.ndarray:

@@ -26,6 +26,7 @@ _COMMON, _SOME = 0.5, 200  # share of the documents that a word says nothing in,
 
 _APOSTROPHES = "\u2019\u02bc\uff07"
 _PLAIN = {ord(c): "'" for c in _APOSTROPHES} | {0xAD: None, 0x2010: "-", 0x2011: "-"}
+_LOOSE = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that join no words
 _JOINERS = "\u200c\u200d"
 _SYLLABLES = "\u1100-\u11ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
 _ELIDED = {  # what loses its vowel before an apostrophe
@@ -46,6 +47,19 @@ class _Languages:
 
 
 @dataclass(frozen=True)
+class _Pattern:
+    """A regular expression, or None."""
+
+    needed: str = "a regular expression is needed, such as r'\\S+', or None"
+
+    def allows(self, value: Any) -> bool:
+        try:
+            return value is None or (isinstance(value, str) and re.compile(value).groups < 2)
+        except re.error:
+            return False
+
+
+@dataclass(frozen=True)
 class _Frequency:
     """A number of documents, a share of them, or "auto"."""
 
@@ -57,11 +71,12 @@ class _Frequency:
 
 
 class WordVectorizer(CountVectorizer):
-    """Count the words of texts.
+    r"""Count the words of texts.
 
     Words are in lower case and have three letters or more; two in scripts of syllables, such as Hangul. Digits are letters of
-    words that have others ("b2b", "covid-19"), and numbers are no words. Initials with their stops are one word ("U.S." is
-    "u.s."), as is what an apostrophe joins ("don't", "o'brien"); a possessive 's is dropped. Combining marks belong to words,
+    words that have others ("b2b", "covid-19"), and numbers are no words. Codes with points are one word ("E11.9"), as are
+    phrases joined by underscores ("new_york"). Initials with their stops are one word ("U.S." is "u.s."), as is what an
+    apostrophe joins ("don't", "o'brien"); a possessive 's is dropped. Combining marks belong to words,
     as in Hindi.
 
     It is scikit-learn's `CountVectorizer` with other rules, and takes its place anywhere.
@@ -83,6 +98,9 @@ class WordVectorizer(CountVectorizer):
         Least and largest number of neighbouring words that are counted as one.
     vocabulary : sequence of str or dict, optional
         Words to count, or a dict from words to columns. Nothing else is counted then, and nothing left out.
+    token_pattern : str, optional
+        Regular expression of what is a word, such as ``r"\S+"``, where everything between blanks is one. By default the rules
+        above say it.
     lemmas : bool, default=False
         Whether forms of a word are counted as one, by the form that dictionaries have: "houses" is "house", "gegangen"
         "gehen". It needs languages that the package simplemma knows, some fifty.
@@ -119,6 +137,7 @@ class WordVectorizer(CountVectorizer):
         "max_features": OrNone(Integer(1)),
         "ngram_range": Anything(),
         "vocabulary": OrNone(Names()),
+        "token_pattern": _Pattern(),
         "lemmas": Flag(),
         "segment": Flag(),
     }
@@ -134,6 +153,7 @@ class WordVectorizer(CountVectorizer):
         max_features: int | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         vocabulary: Any = None,
+        token_pattern: str | None = None,
         lemmas: bool = False,
         segment: bool = False,
     ) -> None:
@@ -144,6 +164,7 @@ class WordVectorizer(CountVectorizer):
             max_features=max_features,
             ngram_range=ngram_range,
             vocabulary=vocabulary,
+            token_pattern=token_pattern,
         )
         self.language = language
         self.lemmas = lemmas
@@ -171,12 +192,28 @@ class WordVectorizer(CountVectorizer):
         try:
             counts = counter.fit_transform(texts)
         except ValueError as error:
-            raise LatentiaError(
-                f"No words are left of {len(texts)} texts after stop words and document frequencies (min_df={self.min_df}, "
-                f"max_df={self.max_df}): {error}"
-            ) from error
+            raise LatentiaError(self._no_words(texts, str(error))) from error
         self.vocabulary_, self.fixed_vocabulary_ = counter.vocabulary_, counter.fixed_vocabulary_
         return counts
+
+    def _no_words(self, texts: Sequence[str], why: str) -> str:
+        """Say why no words are left: none is a word by the rules, all are stop words, or document frequencies leave none."""
+        prepare, tokens = self.build_preprocessor(), self.build_tokenizer()
+        words = Counter(word for text in texts for word in tokens(prepare(text)))
+        if not words:
+            pieces = Counter(piece for text in texts for piece in text.split()).most_common(5)
+            held = f" They hold {', '.join(repr(piece) for piece, _ in pieces)}." if pieces else ""
+            return (
+                f"No words are in {len(texts)} texts: words have three letters or more, and numbers are none.{held} "
+                r"token_pattern=r'\S+' takes all between blanks as words."
+            )
+        stops = self.get_stop_words() or frozenset()
+        if set(words) <= stops:
+            return f"No words are left of {len(texts)} texts: all {len(words)} are stop words, such as {next(iter(words))!r}."
+        return (
+            f"No words are left of {len(texts)} texts after stop words and document frequencies (min_df={self.min_df}, "
+            f"max_df={self.max_df}): {why}"
+        )
 
     def transform(self, raw_documents: Any) -> sparse.csr_array:
         """Count the words that `fit` has learned in texts.
@@ -217,14 +254,15 @@ class WordVectorizer(CountVectorizer):
         def prepare(text: str) -> str:
             if turkish:
                 text = text.replace("\u0130", "i").replace("I", "\u0131")  # dotted and dotless
-            text = _plain(text) if cut is None else cut(_plain(text))
+            text = _plain(text) if self.token_pattern is None else text.lower()
+            text = text if cut is None else cut(text)
             return articles.sub(" ", text) if articles else text
 
         return prepare
 
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """The function that cuts a prepared text into words."""
-        words = _pattern().findall
+        words = (_pattern() if self.token_pattern is None else re.compile(self.token_pattern)).findall
         if not self.lemmas:
             return words
         lemma = _lemma_of(tuple(self._codes()))
@@ -367,10 +405,10 @@ def _lemma_of(codes: tuple[str, ...]) -> Callable[[str], str]:
 
 def _plain(text: str) -> str:
     """The text in lower case, composed, with one kind of apostrophe and hyphen."""
-    text = text.lower()
+    text = text.replace("\u0130", "i").lower()  # else its dot becomes a mark of its own
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).translate(_PLAIN)
-    return text.replace("_", " ")
+    return _LOOSE.sub(" ", text) if "_" in text else text
 
 
 @cache
@@ -383,6 +421,7 @@ def _pattern() -> re.Pattern[str]:
     long = rf"(?=(?:{joined}|){own}(?:(?:{joined})?{own}){{2}}|[{_SYLLABLES}]{{2}})"
     return re.compile(
         rf"(?<![\w{marks}.])(?:[^\W\d]\.){{2,}}{end}"
+        rf"|(?<!{own})[^\W\d_]{{1,3}}\d{{1,5}}(?:\.\d{{1,4}}[^\W\d_]?){{1,2}}{end}"
         rf"|(?<!{own})[^\W\d]{own}*-\d{{1,3}}{end}"
         rf"|(?<!{own})(?!\d+{end}){long}{own}+(?:{joined}{own}+)*"
     )

@@ -23,6 +23,8 @@ from ..cache import read_cache, read_header, remove_cache, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
 from ._sizes import free_memory, rows_fit
 from ._text import (
+    LONGEST_LINE,
+    STANDARD_INPUT,
     bytes_read,
     chunks,
     find_encoding,
@@ -39,6 +41,8 @@ from ._vocabulary import vocabulary_file
 
 __all__ = [
     "CACHE_SUFFIX",
+    "LONGEST_LINE",
+    "STANDARD_INPUT",
     "bytes_read",
     "chunks",
     "detect_format",

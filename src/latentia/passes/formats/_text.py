@@ -23,7 +23,7 @@ from ...exceptions import FileNotice, LatentiaError, warn
 
 _CHUNK = 1 << 25
 _LOOKED_AT = 1 << 12  # bytes among which a text has no NUL
-_LONGEST_LINE = 1 << 26
+LONGEST_LINE = 1 << 26
 _PATIENCE = 10.0  # seconds without anyone who writes to a pipe
 _SCANNED = 1 << 20
 _MARKS = {  # a byte order mark, the longer ones first
@@ -49,6 +49,8 @@ _FOREIGN = {
     b"7z\xbc\xaf": "packed by 7-Zip",
     b"(\xb5/\xfd": "packed by zstd",
 }
+STANDARD_INPUT = "standard input"
+"""What the copy of standard input is called, which has no suffix that says what it is."""
 _DESCRIPTOR = re.compile(r"/dev/(stdin|fd/\d+)|/proc/[^/]+/fd/\d+")
 
 
@@ -63,7 +65,7 @@ def reusable(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield source
         return
     with scratch_folder() as folder:
-        copy = folder / source.name
+        copy = folder / (STANDARD_INPUT if os.fspath(path) == "-" else source.name)
         with readable(source), open(copy, "wb") as file:
             _drain(source, file)
         try:
@@ -172,8 +174,8 @@ def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
             )
         line += text.count("\n")
         length = len(text) - text.rfind("\n") - 1 if "\n" in text else length + len(text)
-        if length > _LONGEST_LINE:
-            return LatentiaError(f"{path}, line {line}: longer than {_LONGEST_LINE} characters. Cut it into lines.")
+        if length > LONGEST_LINE:
+            return LatentiaError(f"{path}, line {line}: longer than {LONGEST_LINE} characters. Cut it into lines.")
         if not piece:
             return None
 
@@ -292,9 +294,9 @@ def chunks(path: Path, file: BinaryIO, progress: bool, line: int = 1) -> Iterato
             chunk = rest + chunk
             cut = chunk.rfind(b"\n") + 1
             rest = chunk[cut:]
-            if len(rest) > _LONGEST_LINE:
+            if len(rest) > LONGEST_LINE:
                 at = line + chunk.count(b"\n", 0, cut)
-                raise LatentiaError(f"{path}, line {at}: longer than {_LONGEST_LINE} bytes, which no row is.")
+                raise LatentiaError(f"{path}, line {at}: longer than {LONGEST_LINE} bytes, which no row is.")
             if cut:
                 piece = np.frombuffer(chunk, np.uint8, cut)
                 yield piece, line

@@ -21,7 +21,7 @@
     });
   }
 
-  const titleOf = (topic) => wordsOf(topic, inTitle).map((word) => word.name).join(", ");
+  const titleOf = (topic) => topic.name || wordsOf(topic, inTitle).map((word) => word.name).join(", ");
   const lacks = (topic) => sought >= 0 && !topic.words.at.includes(sought);
   const joined = (nodes) => nodes.flatMap((node, i) => (i ? [", ", node] : [node]));
 

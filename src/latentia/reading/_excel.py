@@ -21,8 +21,11 @@ def is_excel(path: Path) -> bool:
     return path.name.lower().endswith(_SUFFIX)
 
 
-def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Rows of the first sheet with anything in them, and their numbers, all as long as the first: its headings."""
+def sheet_rows(path: Path, sheet: str | None = None) -> list[tuple[int, list[str]]]:
+    """Read the rows of a sheet with anything in them, and their numbers, all as long as the longest.
+
+    ``sheet`` is its name, or its number from 1; by default it is the first that is not hidden.
+    """
     try:
         import openpyxl
     except ImportError:
@@ -36,7 +39,8 @@ def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:
                 warnings.simplefilter("ignore")  # of what it does not read: forms, conditional formats
                 book = openpyxl.load_workbook(file, read_only=True, data_only=True)
                 sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
-                rows = _filled_rows(path, sheets[0], size) if sheets else []
+                chosen = _chosen_sheet(path, book.worksheets, sheets, sheet)
+                rows = _filled_rows(path, chosen, size) if chosen is not None else []
         except (LatentiaError, MemoryError):
             raise
         except OSError as error:
@@ -46,10 +50,25 @@ def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:
         except Exception as error:  # whatever the readers of ZIP, XML and cells meet in a damaged file
             raise _unreadable(path, error) from error
     if not rows:
-        raise LatentiaError(f"{path}: the first sheet is empty.")
-    if len(sheets) > 1:
-        warn(FileNotice(f"{path}: of {len(sheets)} sheets the first, {sheets[0].title!r}, was read."))
+        raise LatentiaError(f"{path}: {'the first sheet' if sheet is None else f'sheet {sheet!r}'} is empty.")
+    if len(sheets) > 1 and sheet is None:
+        others = ", ".join(repr(one.title) for one in sheets[1:6])
+        fact = f"{path}: of {len(sheets)} sheets the first, {sheets[0].title!r}, was read."
+        warn(FileNotice(fact, f"sheet= names another: {others}."))
     return _even(path, rows)
+
+
+def _chosen_sheet(path: Path, all_sheets: Any, visible: Any, sheet: str | None) -> Any:
+    """Return the sheet of this name or number."""
+    if sheet is None:
+        return visible[0] if visible else None
+    named = [one for one in all_sheets if one.title == sheet]
+    if not named and sheet.isdecimal() and 1 <= int(sheet) <= len(all_sheets):
+        named = [all_sheets[int(sheet) - 1]]
+    if not named:
+        titles = ", ".join(one.title for one in all_sheets)
+        raise LatentiaError(f"{path} has no such sheet. There are {titles}.", parameter="sheet", value=sheet)
+    return named[0]
 
 
 def _unreadable(path: Path, error: Exception) -> LatentiaError:
@@ -95,11 +114,13 @@ def _text(cell: Any) -> str:
 
 
 def _even(path: Path, rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    width = len(rows[0][1])
+    titles = len(rows) > 2 and len(rows[0][1]) == 1 and len(rows[1][1]) > 1
+    headings = rows[1] if titles else rows[0]
+    width = len(headings[1])
     for number, row in rows:
         if len(row) > width:
             raise LatentiaError(
-                f"{path}, row {number}: {len(row)} cells, and the headings in row {rows[0][0]} are {width}. Give every "
+                f"{path}, row {number}: {len(row)} cells, and the headings in row {headings[0]} are {width}. Give every "
                 "column a heading."
             )
         row += [""] * (width - len(row))

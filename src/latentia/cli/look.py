@@ -1,0 +1,68 @@
+"""``latentia look``: what a file holds, column by column, and the commands that can answer questions of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from .._terminal import Terminal, say
+from ..passes.formats import STANDARD_INPUT, reusable
+from ..reading import Reading, look_at
+from ._run import asked_of
+
+_HEADS = "column", "role", "why", "examples", "missing"
+_MOST = 60  # columns that are listed
+
+
+def look(
+    source: Path,
+    role: list[str] | None = None,
+    missing_codes: str | None = None,
+    empty: str = "missing",
+    positive: list[str] | None = None,
+    id: str | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+) -> dict[str, Any]:
+    """Show what a file holds: the role of every column, missing cells, suspicious codes, and commands to copy.
+
+    Parameters
+    ----------
+    source
+        A table, texts, edges or a matrix: CSV, TSV, Excel, Parquet, JSON Lines, text. ``-`` is standard input.
+    """
+    asked = asked_of(role, missing_codes, empty, positive, id)
+    name = "-" if source.name == STANDARD_INPUT else str(source)
+    with reusable(source) as path:
+        reading = look_at(path, asked, sheet=sheet, encoding=encoding, name=name)
+    _print(reading)
+    return reading.record() | {"commands": list(reading.commands)}
+
+
+def _print(reading: Reading) -> None:
+    console = Terminal()
+    columns = f", {len(reading.columns):,} columns" if reading.columns else ""
+    say(f"{reading.source}: {reading.shape}, {reading.n_rows:,} rows{columns}", console)
+    for note in reading.notes:
+        say(f"note: {note}", console)
+    if reading.columns:
+        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        for head in _HEADS:
+            table.add_column(head, justify="right" if head == "missing" else "left", overflow="fold")
+        rows = reading.rows()
+        for row in rows[:_MOST]:
+            table.add_row(*map(escape, row[: len(_HEADS)]))
+        console.print(table)
+        for row in rows[:_MOST]:
+            if row[-1]:
+                say(f"  {row[0]}: {row[-1]}", console)
+        if len(rows) > _MOST:
+            say(f"{len(rows) - _MOST:,} more columns; all of them: --json", console)
+    if reading.commands:
+        say("Commands for such a file:", console)
+        for command in reading.commands:
+            say(f"  {command}", console)

@@ -1,0 +1,44 @@
+"""Reading: what a file or frame holds, with a role for every column, said before anything is fitted.
+
+``read(source)`` gives a `Reading`, which commands print and estimators take. ``latentia look FILE`` shows it.
+"""
+
+from ._counts import holds_texts, table_counts, triple_columns
+from ._others import holds_chains
+from ._read import is_table_name, look_at, open_reading, read, reading_as, reading_of, readings
+from ._reading import Reading
+from ._roles import ROLES, Asked, Column, find_columns, is_coded
+from ._shapes import is_clock, is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
+from ._tables import RawTable, column_names, has_columns, is_csv, open_table
+from ._tags import split_tags
+
+__all__ = [
+    "ROLES",
+    "Asked",
+    "Column",
+    "RawTable",
+    "Reading",
+    "column_names",
+    "find_columns",
+    "has_columns",
+    "holds_chains",
+    "holds_texts",
+    "is_clock",
+    "is_coded",
+    "is_csv",
+    "is_named_matrix",
+    "is_symmetric_matrix",
+    "is_table_name",
+    "long_columns",
+    "look_at",
+    "matrix_of",
+    "open_reading",
+    "open_table",
+    "read",
+    "reading_as",
+    "reading_of",
+    "readings",
+    "split_tags",
+    "table_counts",
+    "triple_columns",
+]

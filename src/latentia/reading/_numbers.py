@@ -1,0 +1,280 @@
+"""Cells of texts as numbers: percent, money, grouped thousands, decimal commas; and which cells have no value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MISSING = frozenset(
+    {"", "na", "n/a", "n.a.", "#n/a", "#n/a n/a", "#na", "<na>", "nan", "-nan", "null", "#null!", "none", "nil", "?", "-", "--",
+     "---", "\u2013", "\u2014", ".", "..", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "missing", "unknown", "nat", "\\n"}
+)  # fmt: skip
+"""What cells without a value hold, in lower case."""
+EMPTY = MISSING - {"unknown", "missing", "none", "nil", "null"}
+"""Those of them that are no words, and so are missing in columns of texts as well."""
+_TRUTH = {"true": 1.0, "false": 0.0}
+_DIGITS = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_MONEY = re.compile(
+    r"(?P<minus>-?)\s*(?:[$\u20ac\u00a3\u00a5\u20b9\u20a9\u20bd\u20ba]|(?:US|C|A|R)\$|USD|EUR|GBP|CHF|JPY|kr|zł|z\u0142|Rs\.?)\s*(?P<rest>[-+]?[\d.,].*)"
+)
+_MONEY_END = re.compile(
+    r"(?P<rest>.*\d[.,]?)\s*(?:[$\u20ac\u00a3\u00a5\u20b9\u20bd\u20ba]|USD|EUR|GBP|CHF|JPY|kr|z\u0142)"
+)
+_COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
+_SEVERAL_COMMAS = re.compile(r"[+-]?\d{1,3}(,\d{3}){2,}|[+-]?\d{1,3}(,\d{3})+\.\d*")
+_POINTS = re.compile(r"[+-]?\d{1,3}((\.\d{3})+,\d*|(\.\d{3}){2,})")
+_DECIMAL = re.compile(r"[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_SPACES = re.compile(r"[+-]?\d{1,3}([ \u00a0\u202f\u2009'\u2019]\d{3})+([.,]\d*)?")
+_THOUSAND = 1000.0
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Cells as numbers.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,)
+        NaN where there is no value, or a cell is no number.
+    missing : ndarray of bool, shape (n_rows,)
+    wrong : int or None
+        The first row whose cell is no number.
+    problem : str
+        What is wrong with it, and what to do.
+    forms : tuple of str
+        How cells were read that are not written as programs write numbers.
+    doubt : str
+        Another meaning that the cells may have.
+    unseen : ndarray of bool, shape (n_rows,)
+        Cells of a binary column with neither of its values, as rows may have that a model is applied to.
+    """
+
+    values: np.ndarray
+    missing: np.ndarray
+    wrong: int | None = None
+    problem: str = ""
+    forms: tuple[str, ...] = ()
+    doubt: str = ""
+    commas: tuple[int, str] | None = None
+    points: int | None = None
+    unseen: np.ndarray | None = None
+
+
+def missing_cells(column: pl.Series, words: frozenset[str] = MISSING) -> np.ndarray:
+    """Return which cells of a column of texts have no value, bool."""
+    stripped = column.fill_null("").str.strip_chars().str.to_lowercase()
+    return np.asarray(stripped.is_in(list(words)).to_numpy(), dtype=bool)
+
+
+def numbers_of(column: pl.Series, separator: str = ",") -> Numbers:
+    """Read a column as numbers.
+
+    Parameters
+    ----------
+    column : polars.Series
+        Of numbers, or of texts.
+    separator : str
+        What separates the columns: where semicolons do, commas are decimal ones.
+    """
+    import polars as pl
+
+    if column.dtype == pl.Float64:
+        values = column.to_numpy() if not column.null_count() else column.fill_null(np.nan).to_numpy()
+        return Numbers(values, np.isnan(values))
+    cells = column.fill_null("").str.strip_chars()
+    missing = missing_cells(cells)
+    values, plain = _plain(cells)
+    values[missing] = np.nan
+    odd = ~plain & ~missing
+    if not odd.any():
+        return Numbers(values, missing)
+    return _with_forms(cells, values, missing, odd, separator)
+
+
+def number_share(column: pl.Series) -> tuple[float, bool]:
+    """Return the share of the cells with a value that are numbers in any form, and whether these are all whole."""
+    import polars as pl
+
+    if column.dtype == pl.Float64:
+        filled = column.drop_nulls()
+        return float(len(filled) > 0), bool(len(filled)) and bool(((filled % 1) == 0).all())
+    cells = column.fill_null("").str.strip_chars()
+    present = cells.filter(pl.Series(~missing_cells(cells)))
+    if not len(present):
+        return 0.0, False
+    values, plain = _plain(present)
+    odd = [_is_formed(cell) for cell in present.filter(pl.Series(~plain)).head(1000).to_list()]
+    share = (plain.sum() + (np.mean(odd) * (~plain).sum() if odd else 0.0)) / len(present)
+    return float(share), bool((values[plain] % 1 == 0).all()) and not any(odd)
+
+
+def _plain(cells: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers as programs write them, with true and false, and which cells are such."""
+    import polars as pl
+
+    values = cells.cast(pl.Float64, strict=False)
+    truths = cells.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Float64)
+    values = values.fill_null(truths) if truths.null_count() < len(truths) else values
+    found = values.fill_null(np.nan).to_numpy().copy()
+    plain = np.isfinite(found)
+    return found, plain
+
+
+def _is_formed(cell: str) -> bool:
+    bare, _ = _bare(cell)
+    return any(form.fullmatch(bare) for form in (_DIGITS, _COMMAS, _POINTS, _SPACES, _DECIMAL))
+
+
+def _bare(cell: str) -> tuple[str, str]:
+    """Return a cell without percent and currency, and which of them it has."""
+    cell, form = cell.strip(), ""
+    if cell.startswith("(") and cell.endswith(")") and any(map(str.isdigit, cell)):
+        cell, form = "-" + cell[1:-1].strip(), "in brackets, as negative"
+    cell = cell.replace("\u2212", "-")
+    if cell.endswith("%") and len(cell) > 1:
+        return cell[:-1].strip(), "percent"
+    found = _MONEY.fullmatch(cell)
+    if found:
+        return found["minus"] + found["rest"].strip(), "money"
+    ended = _MONEY_END.fullmatch(cell)
+    return (ended["rest"].strip(), "money") if ended else (cell, form)
+
+
+@dataclass
+class _Forms:
+    """What the odd cells of a column say together of commas, points and signs."""
+
+    signs: set[str] = field(default_factory=set)
+    grouped: bool = False
+    decimal: bool = False
+    unclear: str = ""
+    points: bool = False
+
+    def add(self, bare: str, sign: str) -> None:
+        """Take a cell into account."""
+        if sign:
+            self.signs.add(sign)
+        if _SEVERAL_COMMAS.fullmatch(bare):
+            self.grouped = True
+        elif _POINTS.fullmatch(bare):
+            self.points = True
+        elif _COMMAS.fullmatch(bare):
+            self.unclear = self.unclear or bare
+        elif _DECIMAL.fullmatch(bare):
+            self.decimal = True
+
+
+def _with_forms(cells: pl.Series, values: np.ndarray, missing: np.ndarray, odd: np.ndarray, separator: str) -> Numbers:
+    """Read cells that are not written as programs write numbers, all of a column in the same way."""
+    places = np.flatnonzero(odd)
+    texts = cells.gather(places).to_list()
+    bare = [_bare(text) for text in texts]
+    forms, plain = _Forms(), ~odd & ~missing
+    for cell, sign in bare:
+        forms.add(cell, sign)
+    points = np.flatnonzero(plain & np.asarray(cells.str.contains(".", literal=True).to_numpy(), bool))
+    commas = next((int(i) for i, (cell, _) in zip(places, bare, strict=True) if _DECIMAL.fullmatch(cell)), None)
+    if forms.grouped and forms.decimal:
+        return _refused(
+            values, missing, places, texts, "Commas group thousands in some cells and are decimal in others"
+        )
+    if (forms.decimal or forms.points) and len(points) and not forms.grouped:
+        at, first = int(points[0]), int(places[0]) if commas is None else commas
+        problem = f"a number with a point, and one in {{row {first}}} with a comma. Write all with the same."
+        return Numbers(values, missing, at, problem)
+    decimal, doubt = forms.decimal or forms.points, ""
+    if forms.unclear and not forms.grouped and not decimal:
+        decimal, doubt, refused = _unclear(forms, values[plain], separator)
+        if refused:
+            return _refused(values, missing, places, texts, refused)
+    read = _reader(decimal)
+    for i, text, (cell, _) in zip(places, texts, bare, strict=True):
+        value = read(cell)
+        if value is None or not np.isfinite(value):
+            return Numbers(values, missing, int(i), _no_number(text))
+        values[i] = value
+    if "percent" in forms.signs and plain.any() and (values[plain] != 0).any():
+        at = int(np.flatnonzero(plain & (values != 0))[0])
+        return Numbers(
+            values,
+            missing,
+            at,
+            f"{cells[at]!r} has no percent sign, and {texts[0]!r} has one. Write all with the same.",
+        )
+    return Numbers(values, missing, None, "", _described(forms, decimal, bare), doubt)
+
+
+def _unclear(forms: _Forms, plain: np.ndarray, separator: str) -> tuple[bool, str, str]:
+    """Decide what a comma before three digits is: whether a decimal one, what may be wrong with that, or why it is refused."""
+    cell = forms.unclear
+    if separator == ";" and "money" not in forms.signs:
+        return (
+            True,
+            f"all commas stand before three digits, and were read as decimal points: {cell} is {cell.replace(',', '.')}",
+            "",
+        )
+    small = len(plain) > 0 and float(np.abs(plain).max()) < _THOUSAND
+    if "money" in forms.signs or (separator in (",", "memory") and (small or not len(plain))):
+        whole = cell.replace(",", "")
+        doubt = f"commas before three digits were read as grouping thousands: {cell} is {whole}"
+        return False, "" if "money" in forms.signs else doubt, ""
+    return False, "", "Write decimals with a point, and thousands without a comma"
+
+
+def _refused(values: np.ndarray, missing: np.ndarray, places: np.ndarray, texts: Sequence[str], why: str) -> Numbers:
+    at = next((i for i, text in enumerate(texts) if "," in text), 0)
+    return Numbers(values, missing, int(places[at]), f"{texts[at]!r} is not a number. {why}. Correct it.")
+
+
+def _no_number(text: str) -> str:
+    hint = (
+        " Write decimals with a point, and thousands without a comma."
+        if "," in text and _DIGITS.fullmatch(text.replace(",", "."))
+        else ""
+    )
+    return f"{text!r} is not a number.{hint} Correct it."
+
+
+@cache
+def _reader(decimal: bool) -> Callable[[str], float | None]:
+    """Return the function that reads a bare cell, with decimal commas or with points."""
+
+    def read(cell: str) -> float | None:
+        if _SPACES.fullmatch(cell):
+            cell = re.sub(r"[ \u00a0\u202f\u2009'\u2019]", "", cell).replace(",", ".")
+        elif decimal and (_DECIMAL.fullmatch(cell) or _POINTS.fullmatch(cell)):
+            cell = cell.replace(".", "").replace(",", ".")
+        elif not decimal and _COMMAS.fullmatch(cell):
+            cell = cell.replace(",", "")
+        return float(cell) if _DIGITS.fullmatch(cell) else None
+
+    return read
+
+
+def _described(forms: _Forms, decimal: bool, bare: list[tuple[str, str]]) -> tuple[str, ...]:
+    said = [
+        {"percent": "percent: 45% is 45", "money": "without the currency"}.get(sign, sign)
+        for sign in sorted(forms.signs)
+    ]
+    if decimal:
+        said.append("with decimal commas")
+    elif forms.grouped or forms.unclear:
+        said.append("with commas that group thousands")
+    if any(_SPACES.fullmatch(cell) for cell, _ in bare):
+        said.append("with blanks that group thousands")
+    return tuple(said)
+
+
+def as_series(values: Any) -> pl.Series:
+    """Return values as a series of Float64, NaN as null."""
+    import polars as pl
+
+    return pl.Series(np.asarray(values, float)).fill_nan(None)

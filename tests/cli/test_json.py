@@ -14,7 +14,7 @@ from latentia.datasets import planted
 
 SHARED = {
     "advice", "checks", "command", "comparison", "components", "estimator", "expected_error", "files", "grade", "latentia",
-    "n_components", "out", "read", "source", "verdict", "warnings",
+    "n_components", "out", "read", "source", "statements", "verdict", "warnings",
 }  # fmt: skip
 CRITERIA = {"labels": {"topics"}, "hmm": {"log_likelihood", "bic", "aic"}, "mixture": {"bic", "aic"}}
 

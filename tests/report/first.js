@@ -10,7 +10,7 @@ if (!whole(answer) || answer.textContent.trim().length < 20 || !answer.textConte
 const picture = document.querySelector("#answer figure [role=img], #answer img");
 const box = picture?.getBoundingClientRect();
 if (!above(picture) || box.height < 40 || Math.min(box.bottom, fold) - box.top < Math.min(box.height, 150)) complaints.push("no picture");
-if (document.querySelectorAll("#mind .rests li").length > 3) complaints.push("more than three checks");
+if (document.querySelectorAll("#mind .rests li").length > 4) complaints.push("more than four statements");
 for (const e of [question, answer]) if (e && /[αβγδεθλμσΣ]|\b[sS][123]\b|evidence_/.test(e.textContent)) complaints.push(`symbols: ${e.textContent}`);
 const checks = [...document.querySelectorAll("#mind .rests b, #evidence .evidence tr:not([hidden]) > th[scope=row]")].map((e) => e.textContent);
 const twice = checks.filter((name, i) => checks.indexOf(name) !== i);

@@ -64,7 +64,7 @@ def test_a_list_of_edges(call, rows, written, path, data, tmp_path):
     assert f"friends.txt: {n_edges:,} edges of 400 nodes, {n_edges / 200:.3g} per node" in printed
     assert "3 communities, largest first" in printed
     assert "The spectrum suggests 3 communities, as many as there are: 2 directions stand out of the noise." in printed
-    assert "SUPPORTED. The data supports these 3 communities." in printed
+    assert "SUPPORTED. 3 of 3 communities are found again in" in printed
     assert written(out) == FILES
     found = rows(out / "memberships.csv")
     assert _l1(_shares(found), _truth(data, found)) < 0.25

@@ -46,7 +46,7 @@ def test_sequences_of_symbols_a_line(call, rows, written, text, chain, words, tm
     out = tmp_path / "o"
     printed = call("hmm", text, "-k", 3, "--out", out)
     assert "150 sequences, 6,000 steps, 6 symbols" in printed
-    assert re.search(r"expected error +0\.", printed)
+    assert re.search(r"^  \w+ +error +0\.\d+ +needed <= 0\.", printed, re.MULTILINE)
     assert written(out) == [
         "evidence.csv", "model.npz", "paths.csv", "report.html", "result.json", "states.csv", "transitions.csv",
     ]  # fmt: skip

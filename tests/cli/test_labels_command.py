@@ -94,7 +94,7 @@ def test_what_is_printed(call, files, tmp_path):
     assert "train.txt: 1,500 rows, 120 words, 12 labels" in printed
     assert "and 5 passes over the data" in printed
     assert "Predicted 80 rows in" in printed
-    for text in ("document-averaged AUC", "precision@5", "nDCG@3", "expected error", "Wrote evidence.csv, labels.csv"):
+    for text in ("document-averaged AUC", "precision@5", "nDCG@3", " error ", "Wrote evidence.csv, labels.csv"):
         assert text in printed
     assert "random sample" not in printed
 

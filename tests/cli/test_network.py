@@ -74,7 +74,7 @@ def test_a_table(call, rows, written, path, data, tmp_path):
     n = int((data.Y.sum(axis=0) > 0).sum())
     assert f"{n} columns, " in printed
     assert "40 units" in printed
-    assert "SUPPORTED. The data supports these 40 units." in printed
+    assert "SUPPORTED. 40 of 40 units are found again in" in printed
     assert written(out) == FILES
     found = _members(rows(out / "units.csv"))
     assert len(found) == 40

@@ -84,7 +84,7 @@ def test_a_table(call, rows, written, path, data, tmp_path):
     left = float(re.search(r"Left over: ([\d.]+)% of the length of all rows", printed)[1])
     assert left < 4
     assert written(out) == FILES
-    components, weights = _entries(rows(out / "components.csv"), 4), _entries(rows(out / "weights.csv"), 1)
+    components, weights = _entries(rows(out / "components.csv"), 5), _entries(rows(out / "weights.csv"), 1)
     assert _apart(data.components, components).max() < 0.05
     assert (weights >= 0).all()
     assert np.linalg.norm(data.X - weights @ components) / np.linalg.norm(data.X) == pytest.approx(left / 100, rel=0.02)
@@ -97,8 +97,8 @@ def test_a_table(call, rows, written, path, data, tmp_path):
 def test_tables_agree_with_the_model(rows, learned, data):
     model = latentia.load(learned / "model.npz")
     found = rows(learned / "components.csv")
-    np.testing.assert_allclose(_entries(found, 4), model.components_, rtol=1e-6, atol=1e-9)
-    assert list(found[0])[:6] == ["component", "share", "expected error", "grade", "sensor 0", "sensor 1"]
+    np.testing.assert_allclose(_entries(found, 5), model.components_, rtol=1e-6, atol=1e-9)
+    assert list(found[0])[:6] == ["component", "share", "found again", "expected error", "grade", "sensor 0"]
     for i, row in enumerate(found):
         assert int(row["component"]) == i
         assert float(row["expected error"]) == pytest.approx(model.evidence_.component_errors[i], abs=1e-4)

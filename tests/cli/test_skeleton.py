@@ -400,9 +400,10 @@ def _comparison(most, values):
 
 
 def test_numbers_that_the_data_cannot_carry_are_skipped(capsys):
-    rows, best, why = shared._compared(
-        _comparison(3, {2: 0.5, 3: 0.1}), [2, 3, 4, 5], Console(), False, lambda model: model.evidence_
-    )
+    how, console = _comparison(3, {2: 0.5, 3: 0.1}), Console()
+    compared = shared._compared(how, [2, 3, 4, 5], console, False, lambda model: model.evidence_)
+    model, rows, best, why = shared._best(how, compared, how.fit, lambda model: model.evidence_, console)
+    assert model.size == 2
     assert [(row["things"], row["score"], row["grade"]) for row in rows] == [
         (2, 0.5, "not measured"), (3, 0.1, "not measured"),
     ]  # fmt: skip

@@ -1,8 +1,9 @@
 """How many components: one rule for all families, by the grades of fits and by how well they predict rows that were held out.
 
-A number whose fit is *not supported* is never taken while another number's fit has a better grade. Of the others it is the
-smallest one whose held-out log-likelihood is within one standard error of the best, of differences in the same rows, and at
-most .02 nats a row below it: likelihood goes on rising a little long after components have become arbitrary.
+A number whose fit is *not supported* is never taken while another number's fit has a better grade, nor one of whose components
+some cannot be used while another number's fit is *supported*. Of the others it is the smallest one whose held-out
+log-likelihood is within one standard error of the best, of differences in the same rows, and at most .02 nats a row below it:
+likelihood goes on rising a little long after components have become arbitrary.
 
 Where a family has no likelihood, or fits have no halves, the grades and the expected error decide: too many components are
 within the noise, and the error jumps. So the largest number of the best grade is taken before it jumps for good; where fits are
@@ -110,13 +111,18 @@ def enough_sizes(sizes: Sequence[Size]) -> bool:
 
 
 def beyond(sizes: Sequence[Size]) -> int | None:
-    """The number to compare next, where the best one is at an end of those compared or none can be used; None elsewhere."""
+    """The number to compare next, where the best one is at an end of those compared; None elsewhere.
+
+    It is a larger one only where the error of the best is within its limit: on real data likelihood may rise without end. Without
+    likelihoods it is a smaller one, too, where no number can be used.
+    """
     tried = sorted(size.n_components for size in sizes)
     best = recommend(sizes)[0]
-    usable = next(size.grade for size in sizes if size.n_components == best) in ("supported", "with care")
-    if usable and best in tried[-2:]:
+    size = next(size for size in sizes if size.n_components == best)
+    usable, likely = size.grade in ("supported", "with care"), _comparable(sizes)
+    if best in tried[-2:] and (usable or (likely and size.ratio <= 1)):
         return tried[-1] + max(1, round(_UP * tried[-1]))
-    if tried[0] > 1 and (not usable or best == tried[0]):
+    if tried[0] > 1 and (best == tried[0] or not (usable or likely)):
         return max(1, int(_DOWN * tried[0]))
     return None
 
@@ -151,7 +157,9 @@ def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str
         What several components are called.
     """
     ordered = sorted(sizes, key=lambda size: size.n_components)
-    usable = [size for size in ordered if size.grade != "not supported"] or ordered
+    grades = {size.grade for size in ordered}
+    wanting = {"not supported", "partly"} if "supported" in grades else {"not supported"}
+    usable = [size for size in ordered if size.grade not in wanting] or ordered
     if _comparable(usable):
         most_likely = max(usable, key=_mean_held_out)
         chosen = next(size for size in usable if size is most_likely or _as_likely(size, most_likely))

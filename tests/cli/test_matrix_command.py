@@ -75,7 +75,7 @@ def test_communities_of_a_graph(call, rows, tmp_path):
     (tmp_path / "graph.csv").write_text("\n".join(["from,to", *(f"{i},{j}" for i, j in upper)]))
     printed = call("matrix", tmp_path / "graph.csv", "-r", 2, "--communities", "--out", tmp_path / "o")
     assert "2 communities, the largest first" in printed
-    assert "SUPPORTED. 2 of 2 communities are found again in" in printed
+    assert "SUPPORTED. The data supports these 2 communities." in printed
     assert rows(tmp_path / "o" / "evidence.csv")[0]["says"] == "supported"
     found = rows(tmp_path / "o" / "labels.csv")
     nodes = np.array([int(row["node"]) for row in found])

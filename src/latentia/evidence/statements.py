@@ -100,7 +100,7 @@ def make_statements(
     are better than none is *found again*, *error* and *structure* in one.
     """
     structure, fit = (_resting_on(checks, name, missing) for name in ("structure", "fit"))
-    if any(check.role == "verdict" for check in checks) and not any(check.name == EXPECTED_ERROR for check in checks):
+    if any(check.role == "verdict" for check in checks) and not any(statement_of(check) == "error" for check in checks):
         return replace(structure, name="found again"), replace(structure, name="error"), structure, fit
     error = _resting_on(checks, "error", missing)
     if rival and error.passed is not None:

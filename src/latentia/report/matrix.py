@@ -300,7 +300,7 @@ def _between(between: np.ndarray, ends: np.ndarray) -> Figure:
 
 
 def community_evidence(model: Any) -> Evidence:
-    """The evidence of communities: whether as many stand out as were asked for. That of the probabilities becomes notes."""
+    """The evidence of communities: whether as many stand out as were asked for. Of that of the probabilities cautions count."""
     kept, wanted = model.n_kept_, model.n_components - 1
     if kept:
         remedy = f"At most {kept + 1} communities can be told apart: try -k {kept + 1}."
@@ -311,7 +311,11 @@ def community_evidence(model: Any) -> Evidence:
         "Directions above the noise: one more community than these can be told apart. Single nodes with few edges "
         "may be in a wrong one all the same.", "section 2", "verdict", remedy, kept + 1 if kept else 0,
     )  # fmt: skip
-    others = [replace(check, role="note") for check in evidence_of(model).checks if check.name != decides.name]
+    others = [
+        check if check.role == "caution" else replace(check, role="note")
+        for check in evidence_of(model).checks
+        if check.name != decides.name
+    ]
     return Evidence([decides, *others], subject=f"these {model.n_components} communities", nouns=_GROUPS)
 
 

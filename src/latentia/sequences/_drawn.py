@@ -22,8 +22,12 @@ def drawn_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) 
     if isinstance(kind, Symbols):
         both = np.unique(np.concatenate([np.ravel(real), drawn]), return_inverse=True)[1].astype(float)
         real, drawn = both[: len(table), None], both[len(table) :, None]
+    columns = np.arange(drawn.shape[1])
+    if "_span" in vars(model):  # columns that others determine are not among the steps of a fit
+        columns = model._span.kept
+        drawn = drawn[:, columns]
     first = np.setdiff1d(np.arange(len(table)), np.cumsum(lengths) - 1)
-    columns = model.column_names if model.column_names and not isinstance(kind, Symbols) else range(real.shape[1])
-    names = [f"{when} {name}" for when in ("step", "next") for name in columns]
+    called = model.column_names if model.column_names and not isinstance(kind, Symbols) else range(columns.max() + 1)
+    names = [f"{when} {called[j]}" for when in ("step", "next") for j in columns]
     real, drawn = (np.hstack([table[first], table[first + 1]]).astype(float) for table in (real, drawn))
     return Drawn(real, drawn, names)

@@ -186,7 +186,9 @@ def test_a_column_that_may_be_labels_is_announced(call, tmp_path):
     rows = np.c_[rng.normal(size=(600, 4)) + 6 * np.eye(4)[labels], labels]
     np.savetxt(tmp_path / "x.csv", rows, fmt="%.4f", delimiter=",", header="a,b,c,d,species", comments="")
     printed = call("mixture", tmp_path / "x.csv", "-k", 3, "--out", tmp_path / "o")
-    assert "note: column 'species': 3 whole numbers; if they are codes of categories, --role species=category" in printed
+    assert (
+        "note: column 'species': 3 whole numbers; if they are codes of categories, --role species=category" in printed
+    )
     printed = call("mixture", tmp_path / "x.csv", "-k", 3, "--ignore", "species", "--out", tmp_path / "p")
     assert "whole numbers" not in printed
 

@@ -176,7 +176,9 @@ def learn(
             told.append(summary)
             _write_summary(folder, summary)
             more(folder, model)
-        with whole_file(folder / RESULT_FILE, "w", encoding="utf-8", errors="backslashreplace") as file:  # Lone surrogates.
+        with whole_file(
+            folder / RESULT_FILE, "w", encoding="utf-8", errors="backslashreplace"
+        ) as file:  # Lone surrogates.
             json.dump(plain(told_of(model)), file, indent=1, ensure_ascii=False)
 
     files = results.write(write)

@@ -40,7 +40,9 @@ SETTLED = 5e-4
 _AVERAGED, _AVERAGED_OF_PART = 40, 20  # sweeps of a chain after its burn-in
 _SHORT_BURN_IN = 20  # sweeps of chains that only tell which start is best
 _DEVIATIONS = 2.0  # standard errors by which another method than sampling must predict better
-_LEAST_GAIN = 1e-3  # nats a word: a tenth of a percent of perplexity, below which sweeps won where sampled topics were nearer
+_LEAST_GAIN = (
+    1e-3  # nats a word: a tenth of a percent of perplexity, below which sweeps won where sampled topics were nearer
+)
 _ALPHA, _WORD_PRIOR = 0.05, 0.03  # pseudo-counts of sweeps: of a topic in a document, of a word in a topic
 _SOFT = 0.5  # weight of the topics in a soft start, beside the word frequencies
 _SOFTEST = 0.1  # the same of those that a search starts with

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import latentia
 from latentia.cli._options import as_command
-from latentia.cli._shared import Reading
+from latentia.cli._shared import ReadOptions
 from latentia.exceptions import LatentiaError
 
 FOLDER = Path(__file__).parents[1] / "examples" / "new_family"
@@ -106,9 +106,9 @@ def test_its_command(modules, tmp_path, monkeypatch):
         alone(["waits.csv", "--column", "minutes", "--out", "o", "--quiet"], standalone_mode=False)
     assert "2 components" in printed.getvalue()
     written = sorted(path.name for path in (tmp_path / "o").iterdir() if not path.name.startswith("."))
-    assert written == ["components.csv", "evidence.csv", "labels.csv", "model.npz", "report.html"]
+    assert written == ["components.csv", "evidence.csv", "labels.csv", "model.npz", "report.html", "result.json"]
     loaded = latentia.load(tmp_path / "o" / "model.npz")
-    modules[2].apply_exponentials(loaded, tmp_path / "waits.csv", Reading())(tmp_path / "again.csv")
+    modules[2].apply_exponentials(loaded, tmp_path / "waits.csv", ReadOptions())(tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "o" / "labels.csv").read_bytes()
 
 

@@ -10,7 +10,7 @@ from exponentials import ExponentialMixture
 from page import rows_of, summarize_exponentials
 
 from latentia.cli._run import Run
-from latentia.cli._shared import Comparison, Reading, learn, parse_sizes
+from latentia.cli._shared import Comparison, ReadOptions, learn, parse_sizes
 from latentia.cli._tables import described, labels_of, read_like, read_numbers
 from latentia.datasets.tables import dense
 
@@ -41,7 +41,7 @@ def exponentials(run: Run, source: Path, column: str, k: str = "2", splits: int 
     )  # fmt: skip
 
 
-def apply_exponentials(model: Any, source: Path, how: Reading) -> Callable[[Path], object]:
+def apply_exponentials(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their components."""
     table = read_like(model, source, how)
     return rows_of(model.predict_proba(dense(table)), labels_of(table)).write

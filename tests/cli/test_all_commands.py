@@ -27,6 +27,8 @@ OWN = {
     "--covariance",
     "--communities",
     "--split",
+    "--name",
+    "--names",
 }
 """Options whose meaning is that of the command, though two commands have one of the name."""
 SAYS = {

@@ -341,8 +341,11 @@ def test_empty_data(of_symbols):
     for use in (SpectralHMM(2).fit, model.predict):
         with pytest.raises(LatentiaError, match="The data is empty"):
             use(Blocks.from_array(np.empty((0, 1), int), lengths=[]))
-        with pytest.raises(LatentiaError, match=r"2 sequences of different lengths: join them.* lengths=\[2, 1\]"):
-            use([[1, 2], [3]])
+
+
+def test_sequences_of_different_lengths_are_joined(of_symbols):
+    model = of_symbols(2)
+    np.testing.assert_array_equal(model.predict([[1, 2], [3]]), model.predict([1, 2, 3], lengths=[2, 1]))
 
 
 def test_the_warning_points_at_the_line_that_fits(chain):

@@ -85,6 +85,21 @@ def test_weights_are_repeated_documents(corpus):
     assert sample_topics(repeated, start, burn_in=5, n_averaged=2).topics.shape == topics.shape
 
 
+def test_kinds_of_documents_tell_topics_apart_that_meet_often(monkeypatch):
+    """Logistic-normal proportions: one Dirichlet prior gives the words of a topic to those that it meets."""
+    rng = np.random.default_rng(5)
+    topics = 0.85 * rng.dirichlet(np.full(300, 0.05), 6) + 0.15 * rng.dirichlet(np.full(300, 0.5))
+    logits = 2 / np.sqrt(6) * rng.standard_normal((3000, 6)) @ rng.standard_normal((6, 6))
+    proportions = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    counts = sparse.csr_array(rng.multinomial(60, proportions @ topics).astype(float))
+    errors = []
+    for n_kinds in (1, 32):
+        monkeypatch.setattr(_sampling, "_MOST_KINDS", n_kinds)
+        chain = sample_topics(counts, 0.999 * topics + 0.001 / 300, burn_in=40, n_averaged=40)
+        errors.append(recovery_errors(chain.topics, topics).mean())
+    assert errors[1] < 0.92 * errors[0]
+
+
 def test_noise_of_the_draws_is_that_of_two_chains(corpus):
     counts, topics = corpus
     start = 0.99 * topics + 0.01 / topics.shape[1]

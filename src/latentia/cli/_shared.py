@@ -179,7 +179,8 @@ def learn(
             told.append(summary)
             _write_summary(folder, summary)
             more(folder, model)
-        with whole_file(folder / RESULT_FILE, "w", encoding="utf-8") as file:
+        # A byte of a file name that is no text becomes an escape, which JSON has for it.
+        with whole_file(folder / RESULT_FILE, "w", encoding="utf-8", errors="backslashreplace") as file:
             json.dump(plain(told_of(model)), file, indent=1, ensure_ascii=False)
 
     files = results.write(write)

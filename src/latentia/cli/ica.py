@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..datasets.tables import dense
+from ..exceptions import LatentiaError
 from ..ica import TensorICA
 from ..report.ica import excess_kurtosis, rows_of, summarize_ica
+from ..report.parts import count
 from ._run import Run
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import MISSING, described, kept_of, labels_of, read_like, read_numbers
@@ -43,6 +45,9 @@ def ica(
     why = "two or more signals are needed to separate them"
     table = read_numbers(source, columns, ignore, 2, why, run.reading(missing, MISSING))
     values = dense(table)
+    varying = int((np.ptp(values, axis=0) > 0).sum()) if len(values) else 0
+    if varying < 2:
+        raise LatentiaError(f"{table.source}: {count(varying, 'column')} with different values; {why}.")
     sizes = sizes.up_to(values.shape[1], f"{table.source}: {values.shape[1]} columns")
 
     def fit(size: int | None, **more: Any) -> TensorICA:

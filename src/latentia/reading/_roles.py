@@ -271,7 +271,7 @@ def _of_numbers(name: str, column: Any, asked: Asked, measured: bool = False) ->
     sample = values if len(values) <= _SAMPLED else values[np.linspace(0, len(values) - 1, _SAMPLED).astype(int)]
     least, most = float(values.min()), float(values.max())
     if least == most:
-        doubt = f"says nothing of the rows: {_option(name, 'ignored')}"
+        doubt = f"the same value in every row: {_option(name, 'ignored')}"
         return Column(name, "measurement", f"constant: {least:.15g} in all rows", doubt=doubt)
     distinct = len(np.unique(sample))
     two = _two_numbers(name, values, asked) if distinct <= 2 and not measured else None

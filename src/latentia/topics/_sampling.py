@@ -20,8 +20,9 @@ topics: words that are common to all topics have a large one.
 
 Proportions of real documents are seldom Dirichlet: some topics meet often, others never. So documents are of K kinds (32 at
 most), each with an alpha of its own, and a sweep draws the kind of every document as well. These alphas are shrunk to that
-of all documents: Dirichlet proportions cost nothing (below 1% of the error on seven planted worlds), and logistic-normal
-ones gain a quarter of the error. With a given sum of alpha there is one kind.
+of all documents. On planted worlds, two fits each from the true topics, the error with kinds is .75 of that with one kind for
+logistic-normal proportions, .996 to 1.008 for seven worlds with Dirichlet ones, and 1.02 to 1.08 for four topics of 80 words.
+With a given sum of alpha there is one kind.
 
 Memory: 4 bytes for every occurrence of a word, and for every word and topic 20 bytes and 8 for each thread.
 
@@ -58,7 +59,10 @@ _UNIT = 1 << 20  # of probabilities
 _ALPHA, _BETA = 0.1, 0.05  # where the priors start
 _ALPHA_STEPS, _BETA_STEPS = 3, 2  # of the fixed point after each sweep
 _LEARNED_FROM = 3  # sweeps after which the priors are learned
-_MOST_KINDS, _SHRINKAGE = 32, 1.0  # kinds of documents, and the weight of what all of them have, in topics seen
+_MOST_KINDS, _SHRINKAGE = (
+    32,
+    1.0,
+)  # Kinds of documents, and how many occurrences the alpha of all documents counts for in each.
 _LEAST_ALPHA, _LEAST_BETA, _MOST_BETA = 1e-3, 1e-6, 1e3
 _WINDOW, _DRIFT = (
     10,

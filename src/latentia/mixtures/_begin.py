@@ -136,6 +136,6 @@ def shape_to_try(blocks: Blocks, shares: np.ndarray, shape: Shape, least: float)
     if best is None or gains[best] <= 0:
         return ""
     return (
-        f"Components of this shape predict no better than one component: do not use them. On a sample of rows those with "
-        f"covariance_type={best!r} predict better, by {gains[best]:.2g} nats a row."
+        f"Compare with covariance_type={best!r}: such components predict a sample of rows better than one component, by "
+        f"{gains[best]:.2g} nats a row."
     )

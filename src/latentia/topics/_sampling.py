@@ -218,7 +218,7 @@ class TopicSampler:
         """Return the posterior means."""
         values = np.array(self.log_likelihood)
         first, second = np.array_split(values[len(values) - self._n_averaged :], 2)
-        drift = float((second.mean() - first.mean()) / abs(values[-1])) if len(first) and values[-1] else 0.0
+        drift = float((second.mean() - first.mean()) / abs(values[-1])) if len(second) and values[-1] else 0.0
         spread = np.mean(self._spread, axis=0) if self._spread else np.zeros(self.n_topics)
         return SampledTopics(self.topics, self.alpha, self.shares, spread, self._noise, values, drift)
 

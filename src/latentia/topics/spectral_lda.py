@@ -321,9 +321,11 @@ class SpectralLDA(Admixture, Staged):
         return "passes" if self.refine else "algebra"
 
     def _mixing(self, fitted: Fitted, parts: PartErrors) -> Mixing:
-        """How other proportions than Dirichlet ones would move the topics, where parts agree on them."""
+        """How other proportions than Dirichlet ones would move the topics of the tensor, where these stand and parts agree."""
         moments: _Counted = fitted.moments
-        if not clear(parts, fitted.model.parameters.topics):
+        model: _Mixture = fitted.model.parameters
+        is_refined = model.refined is not None and model.refined.dirichlet is not None
+        if is_refined or not clear(parts, model.topics):
             return Mixing(fitted.found.found.topics)
         dealt = moments.corpus.dealt
         corpus = Corpus(moments.corpus.of, fitted.found_of, dealt, self._seed)

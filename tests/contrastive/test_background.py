@@ -43,7 +43,8 @@ def test_a_given_strength_is_contrastive_pca():
 def test_evidence():
     data = planted.cases_and_controls(2000, 2000, 20)
     model = BackgroundPCA(1).fit(data.X, data.background)
-    assert model.evidence_.grade == "supported"
+    assert [one.passed for one in model.evidence_.statements] == [True, True, True, None]
+    assert model.evidence_.grade == "with care"
     assert error(model.components_, data.directions) < 2 * model.evidence_.expected_error
     assert model.contrast_[0] > 2
     assert model.transform(data.X).var() / model.transform(data.background).var() == pytest.approx(

@@ -307,12 +307,16 @@ def test_a_folder_without_permission_is_refused(tmp_path, rows):
         SphericalGaussianMixture(3).fit(rows)
 
 
-def test_several_fits_are_taken_up_in_their_order(tmp_path, rows, always, kill):
+def test_several_fits_are_taken_up_in_their_order(tmp_path, rows, always, kill, monkeypatch):
     def both():
         return [SphericalGaussianMixture(k).fit(rows).means_ for k in (2, 3)]
 
+    files, write = [], room._Folder._write
+    with monkeypatch.context() as patch, checkpointing(tmp_path / "counted"):
+        patch.setattr(room._Folder, "_write", lambda *args: (files.append(args[1]), write(*args)))
+        SphericalGaussianMixture(2).fit(rows)
     whole, folder = both(), tmp_path / "kept"
-    kill(14)
+    kill(len(files) + 3)
     with pytest.raises(Killed), checkpointing(folder):
         both()
     kill(10**9)

@@ -222,7 +222,7 @@ class Evidence:
     @property
     def reasons(self) -> list[tuple[Status, Check]]:
         """The checks because of which statements have not passed, with their marks, but for those that statements name."""
-        named = {one.sentence.partition(":")[0].lower() for one in self.statements if one.passed is False}
+        named = {one.check for one in self.statements if one.passed is False}
         return [(mark, check) for mark, check in self.rests_on()
                 if mark != "ok" and check.name != EXPECTED_ERROR and check.name.lower() not in named]  # fmt: skip
 
@@ -264,10 +264,11 @@ class Evidence:
 
     def __str__(self) -> str:
         lines = [*textwrap.wrap(self.verdict, _WIDTH), *textwrap.wrap(self.advice, _WIDTH), ""]
-        described = [(mark, _described(one)) for mark, one in self.marks]
-        for mark, texts in [*described, *((mark, describe(check)) for mark, check in self.reasons)]:
-            name, measured, needed, _, _ = texts
-            lines.append(f"  {mark:<5} {name:<26} {measured:>12}   {f'needed {needed}' if needed else ''}".rstrip())
+        described = [(mark, _described(one), one.check) for mark, one in self.marks]
+        for mark, texts, check in [*described, *((mark, describe(check), "") for mark, check in self.reasons)]:
+            name, measured, needed = texts[:3]
+            limits = ", ".join(part for part in (f"needed {needed}" if needed else "", check) if part)
+            lines.append(f"  {mark:<5} {name:<26} {measured:>12}   {limits}".rstrip())
         if closing := closing_sentence(self):
             lines += ["", closing]
         if self.topics is not None:

@@ -45,7 +45,8 @@ def next_steps(evidence: Any) -> str:
     usable = evidence.components.of("supported") or care
     if evidence.grade == "partly":
         said.insert(0, f"Use {evidence.nouns[1] if len(usable) > 1 else evidence.nouns[0]} {_numbered(usable)}.")
-    return " ".join(said) or "Read the statements below, and use it with that in mind."
+    unmeasured = [one.sentence for one in evidence.statements if one.passed is None]
+    return " ".join(said or unmeasured) or "Read the statements below, and use it with that in mind."
 
 
 def closing_sentence(evidence: Any) -> str:

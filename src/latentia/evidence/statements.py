@@ -61,6 +61,11 @@ class Statement:
     sentence: str
 
     @property
+    def check(self) -> str:
+        """The check that it rests on, where it names one."""
+        return self.sentence.partition(":")[0].lower() if self.name in ("structure", "fit") and self.value is not None else ""
+
+    @property
     def measured(self) -> str:
         """The value as text."""
         return "not measured" if self.passed is None else "" if self.value is None else number_text(self.value)

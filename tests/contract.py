@@ -269,7 +269,7 @@ def factors():
 
 @cache
 def network():
-    return planted.sparse_network(1000, (250, 60), 12, 0.02, flips=0.03, random_state=12)
+    return planted.sparse_network(1400, (250, 60), 12, 0.02, flips=0.03, random_state=13)
 
 
 def unit_error(model: Any) -> float:

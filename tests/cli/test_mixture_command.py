@@ -50,9 +50,7 @@ def test_components_of_a_table(call, rows, written, path, data, tmp_path):
 
 
 def test_a_range_is_compared(call, rows, recommended, data, tmp_path):
-    path = (
-        tmp_path / "round.csv"
-    )  # in one unit: components of scaled columns are not round
+    path = tmp_path / "round.csv"  # in one unit: components of scaled columns are not round
     path.write_text("\n".join(["a,b,c,d,e,f", *(",".join(f"{v:.8g}" for v in row) for row in data.X)]))
     printed = call(
         "mixture", path, "-k", "2:4", "--columns", "a,d,e,f", "--no-scale", "--refine", 3, "--out", tmp_path / "o"

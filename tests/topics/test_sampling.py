@@ -31,6 +31,7 @@ def corpus():
 def test_averages_are_those_of_all_assignments(monkeypatch):
     """One document of six words and two topics, with priors that are held: the posterior mean of the counts by enumeration."""
     monkeypatch.setattr(_sampling, "_LEARNED_FROM", 10**9)
+    monkeypatch.setattr(_sampling, "_N_GROUPS", 1)  # One document is in one group: the others are empty.
     table = sparse.csr_array(np.array([[3.0, 2.0, 1.0]]))
     words, alpha, beta = [0, 0, 0, 1, 1, 2], 0.1, _sampling._BETA
     total, expected = 0.0, np.zeros((3, 2))

@@ -219,11 +219,14 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self._warn()
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """By the columns that stand below units, on halves of the rows."""
+        """By the columns that stand below units, on three quarters of the rows: half of them may have no unit where all have each."""
         if not self.n_splits:
             return None
-        halves = [Reading(_columns_below(fitted.found_of(half))) for half in fitted.dealt.splits[0]]
-        return found_again(Reading(_columns_below(fitted.model)), halves)
+        parts = []
+        for left_out in fitted.dealt.splits[0]:
+            part = tuple(group for group in fitted.dealt.all if group != left_out[0])
+            parts.append(Reading(_columns_below(fitted.found_of(part))))
+        return found_again(Reading(_columns_below(fitted.model)), parts)
 
     def _weighed(self, fitted: Fitted) -> np.ndarray:
         return shares_of(fitted.model)

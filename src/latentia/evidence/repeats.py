@@ -26,7 +26,11 @@ FOUND, LEAST_FOUND = 0.75, 0.5  # share of a component that is the same, where i
 _NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
 _DOUBTED = 2 / 3  # of what is found again
 _TURNS, _SURE, _MANY = 200, 0.95, 30  # of so many axes and more, hardly any are near others
-_PARTS = {"nodes": "three quarters of the edges", "variance": "halves of the rows"}
+_PARTS = {
+    "nodes": "three quarters of the edges",
+    "variance": "halves of the rows",
+    "units": "three quarters of the rows",
+}
 _TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding
 
 
@@ -161,7 +165,7 @@ def again_text(share: float | None) -> str:
 
 def parts_text(nouns: tuple[str, str, str]) -> str:
     """The parts of the data in which components are looked for: halves of the rows, or of what shares refer to."""
-    return _PARTS.get(nouns[2], f"halves of the {nouns[2]}")
+    return _PARTS.get(nouns[1]) or _PARTS.get(nouns[2], f"halves of the {nouns[2]}")
 
 
 def _correlations(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -52,6 +52,8 @@ class Statement:
         None where it was not measured, which is not passed.
     sentence : str
         The same in words.
+    check : str
+        The check of *structure* or *fit* that it rests on.
     """
 
     name: StatementName
@@ -59,11 +61,7 @@ class Statement:
     needed: str
     passed: bool | None
     sentence: str
-
-    @property
-    def check(self) -> str:
-        """The check that it rests on, where it names one."""
-        return self.sentence.partition(":")[0].lower() if self.name in ("structure", "fit") and self.value is not None else ""
+    check: str = ""
 
     @property
     def measured(self) -> str:
@@ -123,16 +121,17 @@ def mark_of_statement(statement: Statement, checks: Sequence[Check]) -> Status:
 
 def _resting_on(checks: Sequence[Check], name: StatementName, missing: str) -> Statement:
     """The statement that the worst of its checks makes, or, where all hold, the first one."""
-    own = [(status(check), check) for check in checks if statement_of(check) == name]
-    said = [check for mark in ("bad", "open", "look", "ok") for found, check in own if found == mark]
-    if not said:
+    marked = [(status(check), check) for check in checks if statement_of(check) == name]
+    ordered = [check for mark in ("bad", "open", "look", "ok") for given, check in marked if given == mark]
+    if not ordered:
         return Statement(name, None, "", None, " ".join(filter(None, (_NOTHING_MEASURED[name], missing))))
-    worst = said[0]
+    worst = ordered[0]
     value = float(worst.measured) if isinstance(worst.measured, (int, float)) else None
     passed = None if status(worst) == "open" else status(worst) == "ok"
     label = "" if name == "error" else f"{worst.name[:1].upper()}{worst.name[1:]}: "
-    reason = worst.meaning if passed is not None else f"{_NOTHING_MEASURED[name]} {worst.meaning}"
-    return Statement(name, value, worst.needed, passed, (label if passed is not None else "") + reason)
+    reason = worst.meaning if passed is not None else f"{_NOTHING_MEASURED[name]} {worst.meaning}".strip()
+    sentence = (label if passed is not None else "") + reason
+    return Statement(name, value, worst.needed, passed, sentence, "" if name == "error" else worst.name)
 
 
 def _found_again(found: np.ndarray | None, nouns: tuple[str, str, str], missing: str) -> Statement:

@@ -27,7 +27,7 @@ from ._rows import Mixture
 
 _VANISHED = 1e-8  # of the widest direction
 _SAMPLE = 3000  # rows of a simulated cloud at most
-_OTHER_SHAPE = "One Gaussian predicts rows better than components of this shape: ask for another covariance_type."
+_OTHER_SHAPE = "One Gaussian predicts rows better than components of this shape: compare with another covariance_type."
 _SHAPE = 0.2  # nats a row, that a cloud of another shape may gain: cubes up to .15
 _WINDOW, _SHALLOW, _SURE = 0.125, 0.5, 2.0  # of the distance of two means; share of the rows there; standard errors
 _DEVIATIONS = 2.0  # standard errors of a gain in other rows

@@ -102,7 +102,7 @@ def main() -> None:
             measured = [fit for fit in fits if fit.get("expected")]
             line = {
                 "world": name, "fits": len(fits), "supported": grades.count("supported"),
-                "with care": grades.count("with care"), "denied": len(fits) - grades.count("supported") - grades.count("with care"),
+                "with care": grades.count("with care"), "denied": sum(grade in ("partly", "not supported") for grade in grades),
                 "dangerous": sum(fit["dangerous"] for fit in fits),
                 "caught": sum(not (fit["dangerous"] and fit["grade"] == "supported") for fit in fits),
                 "true": float(np.median([fit["true"] for fit in measured])) if measured else None,

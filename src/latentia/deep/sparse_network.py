@@ -219,7 +219,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self._warn()
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """By the columns that stand below units, on three quarters of the rows: half of them may have no unit where all have each."""
+        """By the columns that stand below units, on three quarters of the rows: half of them may lack units that all have."""
         if not self.n_splits:
             return None
         parts = []

@@ -113,8 +113,8 @@ def enough_sizes(sizes: Sequence[Size]) -> bool:
 def beyond(sizes: Sequence[Size]) -> int | None:
     """The number to compare next, where the best one is at an end of those compared; None elsewhere.
 
-    It is a larger one only where the error of the best is within its limit: on real data likelihood may rise without end. Without
-    likelihoods it is a smaller one, too, where no number can be used.
+    It is a larger one only where the error of the best is within its limit: on real data likelihood may rise without end.
+    Without likelihoods it is a smaller one, too, where no number can be used.
     """
     tried = sorted(size.n_components for size in sizes)
     best = recommend(sizes)[0]

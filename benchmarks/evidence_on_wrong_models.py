@@ -259,6 +259,31 @@ def of_components(fits: list[Fit]) -> list[Fit]:
     ]  # fmt: skip
 
 
+def of_checks(fits: list[Fit]) -> list[Fit]:
+    """What each check that counts adds to expected errors: dangerous fits that it alone catches, and good ones that it alone warns of.
+
+    Fits whose expected error is above the limit are left out of *alone*: they are not in the first grade anyway.
+    """
+    lines: dict[str, Fit] = {}
+    for fit in fits:
+        failed = {name for name, _, holds, role in fit.get("checks", []) if role != "note" and holds is False}
+        failed.discard("expected error")
+        alone = len(failed) == 1 and measured(fit) and fit["expected"] <= fit["limit"]
+        bad = fit["kind"] == "empty" or dangerous(fit)
+        for name in failed:
+            line = lines.setdefault(name, {"check": name, "families": set()} | dict.fromkeys(_COUNTS, 0))
+            line["families"].add(fit["family"])
+            line["dangerous"] += bad
+            line["alone"] += bad and alone
+            line["good"] += not bad
+            line["good, alone"] += not bad and alone
+            line["right, good, alone"] += fit["kind"] == "right" and not bad and alone
+    return [line | {"families": len(line["families"])} for _, line in sorted(lines.items())]
+
+
+_COUNTS = ("dangerous", "alone", "good", "good, alone", "right, good, alone")
+
+
 def of_worlds(fits: list[Fit]) -> list[Fit]:
     """Medians over the seeds."""
     groups: dict[tuple, list[Fit]] = {}
@@ -290,6 +315,7 @@ def print_tables(fits: list[Fit], each_world: bool) -> list[Fit]:
             kept += [{"refine": refine} | line for line in lines]
         show(f"copied rows and time series, refine={refine!r}", of_dependent(same))
         show(f"components, refine={refine!r}", of_components(same))
+        show(f"checks: fits in which they failed, refine={refine!r}", of_checks(same))
     show("offenders", offenders(fits))
     show("crashed", [{key: fit[key] for key in ("family", "world", "seed", "refine", "crashed")} for fit in crashed])
     show("seconds", list(seconds([fit for fit in fits if "without" in fit])))

@@ -260,7 +260,7 @@ def of_components(fits: list[Fit]) -> list[Fit]:
 
 
 def of_checks(fits: list[Fit]) -> list[Fit]:
-    """What each check that counts adds to expected errors: dangerous fits that it alone catches, good ones that it alone warns of.
+    """What checks add to expected errors: dangerous fits that each alone catches, and good ones that it alone warns of.
 
     Fits whose expected error is above the limit are left out of *alone*: they are not in the first grade anyway.
     """

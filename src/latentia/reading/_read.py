@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from .._forks import check_threads
 from .._frames import frame_of
 from ..exceptions import LatentiaError
 from ..passes.formats import plain_name, readable, reusable
@@ -146,6 +147,7 @@ def _opened(path: Path, sheet: str | int | None, encoding: str | None) -> RawTab
 
 
 def _of_frame(source: Any) -> RawTable:
+    check_threads(f"A {type(source).__name__}")
     import polars as pl
 
     frame = frame_of(source)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._compressed import is_compressed
+from .._forks import check_threads
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes.formats import (
     LONGEST_LINE,
@@ -169,8 +170,10 @@ def open_table(path: Path, *, encoding: str | None = None, sheet: str | None = N
     Raises
     ------
     LatentiaError
-        If the file is empty or damaged, or a row has another number of cells than the headings.
+        If the file is empty or damaged, or a row has another number of cells than the headings, or in a process that was
+        forked from one that has read tables.
     """
+    check_threads(path)
     if sheet is not None and not is_excel(path):
         raise LatentiaError(f"{path} is no workbook; leave it out.", parameter="sheet", value=sheet)
     if encoding is not None and (is_excel(path) or is_parquet(path)):

@@ -51,7 +51,7 @@ FAMILIES = {room_of(name) for name in MODULES if "latentia._base" in imported(na
 # --- who imports whom -----------------------------------------------------------------------------------------------
 
 FLOORS = (
-    {"_control_characters"}, {"exceptions", "_presentation", "families"}, {"_compressed"}, {"_terminal"},
+    {"_control_characters"}, {"exceptions", "_presentation", "families"}, {"_compressed", "_forks"}, {"_terminal"},
     {"_archive", "_compiled", "_entries", "_fields", "_frames", "_parameters", "_progress", "_scratch", "_threads"},
     {"words"}, {"passes"}, {"reading"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},

@@ -31,6 +31,7 @@ _PARTS = {
     "variance": "halves of the rows",
     "units": "three quarters of the rows",
 }
+_DIGITS = 9  # What one of two halves has is half of it, whatever the last bits of a correlation are.
 _TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding
 
 
@@ -84,7 +85,7 @@ def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
     """
     if not halves or (len(whole.shares) == 1 and not _standard(whole.shares).any()):
         return None
-    found = np.mean([repeated(whole, half) for half in halves], axis=0)
+    found = np.mean([repeated(whole, half) for half in halves], axis=0).round(_DIGITS)
     return doubted(found) if len(halves) > 1 and no_better_than_chance(*halves[:2]) else np.asarray(found)
 
 

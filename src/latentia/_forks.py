@@ -23,6 +23,6 @@ def check_threads(source: object) -> None:
     """Refuse to read a table where polars would wait forever."""
     if _lacks_threads:
         raise LatentiaError(
-            f"{source}: this process was forked from one that has read tables, and cannot read any. Read before the fork, or "
-            "start processes by 'spawn' or 'forkserver', such as multiprocessing.get_context('spawn')."
+            f"{source}: this process was forked from one that had loaded polars, and cannot read tables. Read before the "
+            "fork, or start processes by 'spawn' or 'forkserver', such as multiprocessing.get_context('spawn')."
         )

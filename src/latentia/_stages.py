@@ -234,10 +234,10 @@ class Fitted:
 
 def fit_alone(method: Staged, rows: Any, settings: Mapping[str, Any]) -> Fitted:
     """The stages of a fit on other rows, by a method with other settings, and without evidence."""
-    one = copy(method)
-    one.__dict__ |= {"n_splits": 0, "keep_moments": False, "verbose": False, **settings}
-    dealt = one._dealt(rows)
-    return Fitted(one, rows, dealt, one._moments(rows, dealt))
+    other = copy(method)
+    other.__dict__ |= {"n_splits": 0, "keep_moments": False, "verbose": False, **settings}
+    dealt = other._dealt(rows)
+    return Fitted(other, rows, dealt, other._moments(rows, dealt))
 
 
 class Staged(Estimator):
@@ -302,14 +302,11 @@ class Staged(Estimator):
 
     def _reading(self, fitted: Fitted) -> Reading | None:
         """What people read of the components of this estimator, mostly in ``fitted.some`` rows; None where it is one number."""
-        predicts = getattr(self, "predict_proba", None)
-        return (
-            None
-            if predicts is None or not isinstance(fitted.rows, Blocks)
-            else Reading(np.asarray(predicts(fitted.some)).T)
-        )
+        if not hasattr(self, "predict_proba") or not isinstance(fitted.rows, Blocks):
+            return None
+        return Reading(np.asarray(self.predict_proba(fitted.some)).T)
 
-    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
         """Some rows, and as many drawn from the fitted model with their design; None of a family that cannot draw rows.
 
         By default those of ``sample``, where that has an estimator of complete tables.
@@ -358,12 +355,12 @@ class Staged(Estimator):
         """Give arrays of the columns that were kept entries for all columns."""
         raise NotImplementedError
 
-    def _simulated(self, fitted: Fitted) -> list[Check]:
-        """Whether rows that are drawn from the model look like real ones."""
+    def _simulated_checks(self, fitted: Fitted) -> list[Check]:
+        """Compare rows that are drawn from the model with real ones."""
         if fitted.rows is None or not getattr(self, "n_splits", 0):
             return []
-        drawn = self._drawn(fitted, np.random.default_rng([self._seed, 107]))
-        return [] if drawn is None else simulated_checks(drawn, self._seed, self._nouns[2].removesuffix("s"))
+        tables = self._real_and_drawn(fitted, np.random.default_rng([self._seed, 107]))
+        return [] if tables is None else simulated_checks(tables, self._seed, self._nouns[2].removesuffix("s"))
 
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
         """Fit: the stages in their order; exact moments take the place of those of rows, which may be None then."""
@@ -375,7 +372,7 @@ class Staged(Estimator):
             checks, parts = weighed
             weighed = Evidence(checks, parts.errors, shares=self._weighed(fitted))
         components = weighed.of_components
-        components.checks = self._simulated(fitted) + components.checks
+        components.checks = self._simulated_checks(fitted) + components.checks
         if components.found_again is None:
             found = self._found_again(fitted)
             if found is not None:

@@ -26,7 +26,7 @@ from .._terminal import Terminal, say
 from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import describe, number_text
-from ..evidence.sentences import closing_sentence
+from ..evidence.sentences import ERRORS_SENTENCE
 from ..evidence.sizes import Size, all_sizes, falls, recommend
 from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
@@ -580,11 +580,7 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
     if full and notes:
         say("\nMore measurements (not part of the verdict):", console)
         _print_lines(notes, console, full)
-    errors = (
-        f"{first_sentence(closing_sentence(evidence))} "
-        if evidence.on_components and evidence.component_errors is not None
-        else ""
-    )
+    errors = f"{ERRORS_SENTENCE} " if evidence.on_components and evidence.component_errors is not None else ""
     if evidence.topics is not None:
         say(f"\n{evidence.topics.nouns[1].capitalize()}:", console)
         print_evidence(evidence.topics, console, full=full)

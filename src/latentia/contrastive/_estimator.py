@@ -195,13 +195,13 @@ class ContrastiveEstimator(AddedViews):
         signal: Signal | None = fitted.moments.signal
         if signal is not None and signal.deviations <= _FROM_NOISE:
             return None
-        if self._of_numbers(fitted.model) is None:
+        if self._component_numbers(fitted.model) is None:
             return super()._found_again(fitted)
-        halves = [self._of_numbers(fitted.model_of(half)) for half in fitted.compared]
-        return mean_cosine(self._of_numbers(fitted.model), halves)
+        halves = [self._component_numbers(fitted.model_of(half)) for half in fitted.compared]
+        return mean_cosine(self._component_numbers(fitted.model), halves)
 
-    def _of_numbers(self, learned: Any) -> Any:
-        """What is compared of each component where there are no rows to compare; None where there are."""
+    def _component_numbers(self, learned: Any) -> Any:
+        """Numbers that halves are compared by, an array for each component; None where shares of rows are compared."""
         return None
 
     def _errors(self, fitted: Fitted) -> PartErrors:

@@ -194,7 +194,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
             [np.linalg.norm(a - b) / max(np.linalg.norm(a), tiny) for a, b in zip(learned, other, strict=True)]
         )
 
-    def _of_numbers(self, learned: _Parts) -> list[np.ndarray]:
+    def _component_numbers(self, learned: _Parts) -> list[np.ndarray]:
         """The covariance of each part."""
         return list(learned)
 

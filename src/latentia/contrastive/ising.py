@@ -211,7 +211,7 @@ class ContrastiveIsing(ContrastiveEstimator):
     def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.abs(learned - other)
 
-    def _of_numbers(self, learned: np.ndarray) -> list[np.ndarray]:
+    def _component_numbers(self, learned: np.ndarray) -> list[np.ndarray]:
         """All couplings together, of each."""
         return [learned] * len(learned)
 

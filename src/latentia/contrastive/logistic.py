@@ -260,7 +260,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         size = max(float(np.sqrt(np.mean(learned.coef**2))), np.finfo(float).tiny)
         return np.abs(learned.coef - other.coef) / size
 
-    def _of_numbers(self, learned: _Logistic) -> list[np.ndarray]:
+    def _component_numbers(self, learned: _Logistic) -> list[np.ndarray]:
         """All coefficients together, of each."""
         return [learned.coef] * len(learned.coef)
 

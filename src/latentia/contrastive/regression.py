@@ -208,7 +208,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.abs(learned - other) / max(float(np.sqrt(np.mean(learned**2))), np.finfo(float).tiny)
 
-    def _of_numbers(self, learned: np.ndarray) -> list[np.ndarray]:
+    def _component_numbers(self, learned: np.ndarray) -> list[np.ndarray]:
         """All coefficients together, of each."""
         return [learned] * len(learned)
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from .checks import Check, describe, number_text
 from .grades import Components, Grade
 from .repeats import again_text
+from .sentences import ERRORS_SENTENCE
 from .statements import Statement, Status, status
 
 # Words stand beside the colours, and white letters on them are readable.
@@ -23,7 +24,6 @@ _SAYS = {"ok": _GRADES["supported"], "look": _GRADES["with care"], "bad": _GRADE
 _LINE = "border-bottom:1px solid rgba(128,128,128,.35)"
 _CELL = f"text-align:left;vertical-align:top;padding:.25em .8em .25em 0;white-space:normal;{_LINE}"
 _NUMBER = f"text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white-space:nowrap;{_LINE}"
-_ERRORS = "Expected errors assume that the data follows the model; where a misfit was found, they include it."
 _MOST = 100  # components that are listed
 
 
@@ -57,8 +57,7 @@ class Shown(Protocol):
 def evidence_page(evidence: Shown) -> str:
     """Verdict and advice, the four statements and what did not hold, and folded the components and all measurements."""
     head, _, sentence = evidence.verdict.partition(". ")
-    # All measurements are on this page.
-    closing = _ERRORS if evidence.on_components else ""
+    closing = ERRORS_SENTENCE if evidence.on_components else ""
     look = _GRADES[evidence.grade] if evidence.measured else _UNMEASURED
     parts = [
         f"<p style='margin:.2em 0;font-size:1.1em'>{_badge(*look, head)} <b>{escape(sentence)}</b></p>",

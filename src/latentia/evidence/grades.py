@@ -114,7 +114,7 @@ def component_grades(
 
 
 def _denied(checks: Sequence[Check]) -> bool:
-    """Whether there is no structure, what must be measured was not, or too few parts carry the components."""
+    """Return True where there is no structure, what must be measured was not, or too few parts carry the components."""
     return any(
         status(check) == "open" or (status(check) == "bad" and check.name != EXPECTED_ERROR)
         for check in checks

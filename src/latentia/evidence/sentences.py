@@ -13,6 +13,7 @@ from .statements import found_sentence, status
 
 _HEADS = {"supported": "SUPPORTED", "with care": "SUPPORTED WITH CARE", "partly": "PARTLY SUPPORTED"}
 _USE = "Use them for rows like those that were learned from."
+ERRORS_SENTENCE = "Expected errors assume that the data follows the model; where a misfit was found, they include it."
 
 
 def headline(evidence: Any) -> str:
@@ -41,19 +42,18 @@ def next_steps(evidence: Any) -> str:
     too_many = any(check.name == EXPECTED_ERROR and status(check) == "bad" for check in evidence.checks)
     most = len(evidence.component_errors) if too_many and evidence.component_errors is not None else np.inf
     remedies = [check.remedy for check in wanting if check.remedy and check.suggests <= most]
-    said = list(dict.fromkeys(remedies))[:2]
+    steps = list(dict.fromkeys(remedies))[:2]
     usable = evidence.components.of("supported") or care
     if evidence.grade == "partly":
-        said.insert(0, f"Use {evidence.nouns[1] if len(usable) > 1 else evidence.nouns[0]} {_numbered(usable)}.")
-    unmeasured = [one.sentence for one in evidence.statements if one.passed is None]
-    return " ".join(said or unmeasured) or "Read the statements below, and use it with that in mind."
+        steps.insert(0, f"Use {evidence.nouns[1] if len(usable) > 1 else evidence.nouns[0]} {_numbered(usable)}.")
+    unmeasured = [statement.sentence for statement in evidence.statements if statement.passed is None]
+    return " ".join(steps or unmeasured) or "Read the statements below, and use it with that in mind."
 
 
 def closing_sentence(evidence: Any) -> str:
     """Note on the meaning of errors, and where the checks are."""
     more = f"What they rest on, in {len(evidence.checks)} measurements: evidence_.table()." if evidence.checks else ""
-    errors = "Expected errors assume that the data follows the model; where a misfit was found, they include it."
-    return f"{errors} {more}".strip() if evidence.on_components else more
+    return f"{ERRORS_SENTENCE} {more}".strip() if evidence.on_components else more
 
 
 def _of_supported(evidence: Any, care: Sequence[Component]) -> str:
@@ -75,8 +75,8 @@ def _usable(evidence: Any) -> str:
     what = one if n == 1 else many
     parts = [f"{len(well)} of {n} {what} can be used{_of_data(well, rows)}"] if well else []
     if care:
-        said = f"{len(care)} with care" if well else f"{len(care)} of {n} {what} can be used with care"
-        parts.append(f"{said}{'' if well else _of_data(care, rows)}")
+        usable = f"{len(care)} with care" if well else f"{len(care)} of {n} {what} can be used with care"
+        parts.append(f"{usable}{'' if well else _of_data(care, rows)}")
     return ", ".join([*parts, *([f"{len(none)} not"] if none else [])])
 
 
@@ -88,7 +88,9 @@ def _subject(evidence: Any) -> str:
 
 def _numbered(components: Sequence[Component]) -> str:
     """The numbers of the first ten."""
-    return ", ".join(str(one.component) for one in components[:10]) + (", ..." if len(components) > 10 else "")
+    return ", ".join(str(component.component) for component in components[:10]) + (
+        ", ..." if len(components) > 10 else ""
+    )
 
 
 def _of_data(components: Sequence[Component], rows: str) -> str:

@@ -115,14 +115,14 @@ def mark_of_statement(statement: Statement, checks: Sequence[Check]) -> Status:
     """What a statement says as a mark: "look" asks for care, "bad" denies."""
     if statement.passed is None:
         return "open"
-    own = {status(check) for check in checks if statement_of(check) == statement.name}
-    return "ok" if statement.passed else "bad" if "bad" in own else "look"
+    marks = {status(check) for check in checks if statement_of(check) == statement.name}
+    return "ok" if statement.passed else "bad" if "bad" in marks else "look"
 
 
 def _resting_on(checks: Sequence[Check], name: StatementName, missing: str) -> Statement:
     """The statement that the worst of its checks makes, or, where all hold, the first one."""
     marked = [(status(check), check) for check in checks if statement_of(check) == name]
-    ordered = [check for mark in ("bad", "open", "look", "ok") for given, check in marked if given == mark]
+    ordered = [check for mark in ("bad", "open", "look", "ok") for status_mark, check in marked if status_mark == mark]
     if not ordered:
         return Statement(name, None, "", None, " ".join(filter(None, (_NOTHING_MEASURED[name], missing))))
     worst = ordered[0]
@@ -134,26 +134,26 @@ def _resting_on(checks: Sequence[Check], name: StatementName, missing: str) -> S
     return Statement(name, value, worst.needed, passed, sentence, "" if name == "error" else worst.name)
 
 
-def _found_again(found: np.ndarray | None, nouns: tuple[str, str, str], missing: str) -> Statement:
+def _found_again(repeats: np.ndarray | None, nouns: tuple[str, str, str], missing: str) -> Statement:
     needed = at_least(LEAST_FOUND)
-    if found is None or not len(found):
+    if repeats is None or not len(repeats):
         text = " ".join(filter(None, (_NOTHING_MEASURED["found again"], missing)))
         return Statement("found again", None, str(needed), None, text)
     return Statement(
         "found again",
-        float(found.min()),
+        float(repeats.min()),
         str(needed),
-        needed.holds(float(found.min())),
-        found_sentence(found, nouns) + ".",
+        needed.holds(float(repeats.min())),
+        found_sentence(repeats, nouns) + ".",
     )
 
 
-def found_sentence(found: np.ndarray, nouns: tuple[str, str, str]) -> str:
+def found_sentence(repeats: np.ndarray, nouns: tuple[str, str, str]) -> str:
     """``9 of 12 topics are found again in halves of the documents, 2 mostly, 1 not``."""
     one, many, _ = nouns
-    well, badly = int((found >= FOUND).sum()), int((found < LEAST_FOUND).sum())
-    mostly = len(found) - well - badly
-    parts = [f"{well} of {len(found)} {one if len(found) == 1 else many} {'is' if well == 1 else 'are'} found again in "
+    well, badly = int((repeats >= FOUND).sum()), int((repeats < LEAST_FOUND).sum())
+    mostly = len(repeats) - well - badly
+    parts = [f"{well} of {len(repeats)} {one if len(repeats) == 1 else many} {'is' if well == 1 else 'are'} found again in "
              f"{parts_text(nouns)}"]  # fmt: skip
     parts += [f"{mostly} mostly"] if mostly else []
     parts += [f"{badly} not"] if badly and well + mostly else []

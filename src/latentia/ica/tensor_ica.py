@@ -340,7 +340,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         """The sources of rows."""
         return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
 
-    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn:
+    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn:
         """Rows whose sources are those of different rows: of sources whose laws are not known it asks for independence.
 
         Noise of twice the expected error hides what sources have of each other by that.

@@ -46,7 +46,7 @@ class MixtureMethods(WithCovariates):
         """Probabilities of the components of rows."""
         return Reading(self.predict_proba(fitted.some).T)
 
-    def _drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
         """Of complete rows of numbers, where the mixture is one of Gaussians."""
         rows, mixture = sample_rows(fitted.rows)[0], getattr(self, "_mixture", None)
         if mixture is None or self._gaps is not None or sparse.issparse(rows):

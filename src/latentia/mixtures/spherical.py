@@ -50,10 +50,8 @@ from ._spherical_update import SphericalMixtureUpdate
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
 _FULL = 0.1  # nats a row by which full covariances may predict better
-_TRIMMED, _MOST_TRIMMED = (
-    0.05,
-    20_000,
-)  # share of the rows that a rival is learned without, and rows that it is learned from
+_TRIMMED = 0.05  # share of the rows that a rival is learned without
+_MOST_TRIMMED = 20_000  # rows that it is learned from
 _SMALL = 1 << 18  # numbers in a part of the rows, on all of which EM is tried before it is made
 _SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has converged, and where that of a part has
 

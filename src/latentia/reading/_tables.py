@@ -171,7 +171,7 @@ def open_table(path: Path, *, encoding: str | None = None, sheet: str | None = N
     ------
     LatentiaError
         If the file is empty or damaged, or a row has another number of cells than the headings, or in a process that was
-        forked from one that has read tables.
+        forked from one that had loaded polars.
     """
     check_threads(path)
     if sheet is not None and not is_excel(path):

@@ -11,7 +11,7 @@ import numpy as np
 from ..evidence import GRADES, Check, Evidence, Grade, Statement
 from ..evidence.checks import count as count
 from ..evidence.checks import describe
-from ..evidence.sentences import closing_sentence
+from ..evidence.sentences import ERRORS_SENTENCE
 from ..evidence.statements import status
 from ..exceptions import LatentiaError
 from ..summaries import Column
@@ -108,9 +108,7 @@ def evidence_parts(evidence: Evidence) -> dict[str, Any]:
         "statements": [_statement(mark, one) for mark, one in evidence.marks],
         "reasons": [_check(check) for _, check in evidence.reasons],
         "checks": [_check(check) for check in evidence.checks],
-        "closing": ""
-        if evidence.component_errors is None or not evidence.on_components
-        else first_sentence(closing_sentence(evidence)),
+        "closing": "" if evidence.component_errors is None or not evidence.on_components else ERRORS_SENTENCE,
     }
 
 

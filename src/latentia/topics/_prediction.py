@@ -14,10 +14,8 @@ from ..metrics import split_tokens
 from ..passes import Blocks, RowGroups, sample_rows
 from ._refine import smoothed
 
-_DOCUMENTS, _WORDS = (
-    500,
-    40_000,
-)  # at least so many documents, or of short ones as many as have so many words: half are hidden
+_DOCUMENTS = 500  # other documents,
+_WORDS = 40_000  # or of short ones as many as have so many words, half of which are hidden
 _DEVIATIONS = (
     2.0  # standard errors of the gain in predicting other documents: topics of nothing gain that much by chance
 )
@@ -48,8 +46,8 @@ def other_documents(blocks: Blocks, dealt: RowGroups, refined: bool) -> OtherDoc
     tables = list(sample_rows(others, _DOCUMENTS)) if len(others) else []
     counts = sparse.csr_array(tables[0], dtype=np.float64) if tables else None
     if counts is not None and 0 < counts.sum() < _WORDS:
-        (table,) = sample_rows(others, int(np.ceil(_WORDS * counts.shape[0] / counts.sum())))[:1]
-        counts = sparse.csr_array(table, dtype=np.float64)
+        enough = int(np.ceil(_WORDS * counts.shape[0] / counts.sum()))
+        counts = sparse.csr_array(sample_rows(others, enough)[0], dtype=np.float64)
     return OtherDocuments(learned, counts) if counts is not None and counts.sum() else None
 
 

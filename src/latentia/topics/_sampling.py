@@ -59,10 +59,8 @@ _UNIT = 1 << 20  # of probabilities
 _ALPHA, _BETA = 0.1, 0.05  # where the priors start
 _ALPHA_STEPS, _BETA_STEPS = 3, 2  # of the fixed point after each sweep
 _LEARNED_FROM = 3  # sweeps after which the priors are learned
-_MOST_KINDS, _SHRINKAGE = (
-    32,
-    1.0,
-)  # Kinds of documents, and how many occurrences the alpha of all documents counts for in each.
+_MOST_KINDS = 32  # of documents
+_SHRINKAGE = 1.0  # occurrences of words that the alpha of all documents counts for in each kind
 _LEAST_ALPHA, _LEAST_BETA, _MOST_BETA = 1e-3, 1e-6, 1e3
 _WINDOW, _DRIFT = (
     10,

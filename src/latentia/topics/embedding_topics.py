@@ -35,6 +35,7 @@ from .._parameters import Choice, NComponents, OrNone, Seed
 from .._validation import check_same_rows, column_names, number_table
 from ..effects import Memberships
 from ..evidence import Check, Evidence
+from ..evidence.checks import REAL_OR_SIMULATED
 from ..exceptions import LatentiaError, NotSupportedWarning
 from ..families import estimator
 from ..metrics import word_probabilities
@@ -52,7 +53,6 @@ _OVERSAMPLE = 12  # principal directions beyond the number of topics
 _MORE = "Groups differ in shape, or stand for several topics each: compare with more topics, or covariance_type='full'."
 _TINY = 1e-12  # of a length
 _SPREAD, _SHAPE = "spread about components", "better than full covariances"
-_DRAWN = "real or simulated"
 
 
 @dataclass(frozen=True)
@@ -477,7 +477,7 @@ def _one_long(rows: np.ndarray) -> np.ndarray:
 
 def _on_a_sphere(check: Check, basis: np.ndarray) -> Check:
     """Of the shape of groups: none is a Gaussian's, and in few dimensions each lies in a plane of its own."""
-    if check.name in (_SPREAD, _DRAWN) or (check.name == _SHAPE and basis.shape[0] == basis.shape[1]):
+    if check.name in (_SPREAD, REAL_OR_SIMULATED) or (check.name == _SHAPE and basis.shape[0] == basis.shape[1]):
         return replace(check, role="note", remedy="")
     return replace(check, role="caution", remedy=_MORE) if check.name == _SHAPE else check
 

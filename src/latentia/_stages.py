@@ -93,6 +93,8 @@ class Fitted:
         Those whose answer ``model`` is.
     compared : list of tuple of int
         Halves whose answers `errors` has compared with that.
+    rival : str
+        A sentence on a second method that the errors were compared with, where this fit made one.
     """
 
     def __init__(self, method: Staged, rows: Any, dealt: RowGroups, moments: Any) -> None:
@@ -100,7 +102,7 @@ class Fitted:
         self._found: dict[Groups, Any] = {}
         self._models: dict[Groups, Any] = {}
         self._restarted: dict[Groups, Any] = {}
-        self.groups, self.compared = dealt.all, list[Groups]()
+        self.groups, self.compared, self.rival = dealt.all, list[Groups](), ""
         self.model = self.model_of(dealt.all)
         self.found = self._found[dealt.all]
 
@@ -372,6 +374,7 @@ class Staged(Estimator):
             checks, parts = weighed
             weighed = Evidence(checks, parts.errors, shares=self._weighed(fitted))
         components = weighed.of_components
+        components.rival = fitted.rival
         components.checks = self._simulated_checks(fitted) + components.checks
         if components.found_again is None:
             found = self._found_again(fitted)

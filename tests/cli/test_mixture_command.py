@@ -244,3 +244,12 @@ def test_effects_of_other_columns(call, rows, patients, tmp_path):
 def test_effects_that_cannot_be_measured_end_the_run_before_it_learns(refused, options, words, patients):
     pytest.importorskip("formulaic")
     assert words in refused("mixture", patients, "-k", 2, *options)
+
+
+def test_what_tells_real_rows_from_drawn_ones_has_the_names_of_the_file(tmp_path, call):
+    rng = np.random.default_rng(0)
+    skewed = rng.exponential(size=600) + np.repeat([0, 9], 300)
+    lines = [f"{a:.4f},{b:.4f}" for a, b in zip(skewed, rng.standard_normal(600), strict=True)]
+    (tmp_path / "d.csv").write_text("\n".join(["waiting,other", *lines]) + "\n")
+    shown = call("mixture", tmp_path / "d.csv", "-k", 2, "--evidence", "--out", tmp_path / "o")
+    assert "waiting" in shown.partition("tells them apart most")[2]

@@ -241,6 +241,14 @@ def test_fits_that_predict_worse_than_one_gaussian_are_not_supported(refine):
     assert evidence.advice.startswith("Simulated single clouds give components")
 
 
+@pytest.mark.parametrize(("options", "has_rival"), [({}, True), ({"refine": 0}, False)])
+def test_the_error_names_the_rival_that_was_made(options, has_rival):
+    X = planted.gaussian_mixture(1000, n_components=3, n_features=6, random_state=0).X
+    error = SphericalGaussianMixture(3, **options).fit(X).evidence_.statements[1]
+    assert ("distance to a rival" in error.sentence) is has_rival
+    assert ("No rival" in error.sentence) is not has_rival
+
+
 def test_advice_names_the_shape_that_fits():
     rng = np.random.default_rng(5)
     groups = np.where(rng.random(1500) < 0.5, 6.0, -6.0)

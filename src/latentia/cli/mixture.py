@@ -13,6 +13,7 @@ from .._terminal import say
 from ..datasets.tables import places_of
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
+from ..passes import Blocks
 from ..report.mixture import means_of, rows_of, summarize_mixture
 from ..summaries import Summary
 from ._effects import Covariates, effects_of
@@ -178,7 +179,10 @@ def _shown(values: Any) -> Any:
 
 def _fit(rows: Any, columns: list[str], grouped: list[list[str]], size: int | None, options: dict[str, Any]) -> Any:
     if not grouped:
-        return SphericalGaussianMixture(size, **options).fit(rows)  # type: ignore[arg-type]
+        # Blocks bring the names of the columns, and hold no missing cells.
+        has_gaps = not sparse.issparse(rows) and np.isnan(rows).any()
+        X = rows if has_gaps else Blocks.from_array(rows, names=columns)
+        return SphericalGaussianMixture(size, **options).fit(X)  # type: ignore[arg-type]
     places = [places_of(columns, group) for group in grouped]
     return MultiViewMixture(size, **options).fit(rows, views=places)  # type: ignore[arg-type]
 

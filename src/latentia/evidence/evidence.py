@@ -201,7 +201,7 @@ class Evidence:
 
         Parameters and what is compared are kept, not the estimator: fitting it again leaves this evidence what it was.
         """
-        self.nouns, self.rival = estimator._nouns, estimator._rival
+        self.nouns, self.rival = estimator._nouns, self.rival or estimator._rival
         self.shares = estimator._shares() if self.shares is None else self.shares
         if self.topics is not None:
             self.topics.bind(estimator)

@@ -38,8 +38,9 @@ def null_checks(gain: float, of_nulls: Sequence[float], null: str, unit: str = "
     return [
         Check(
             f"better than {null}", "(g - mean) / sd", (gain - float(np.mean(of_nulls))) / spread, above(_SURE),
-            f"Median gain in the log-likelihood of other {unit}s, {gain:.2g} nats, in standard deviations from that of fits to "
-            f"{len(of_nulls)} simulated {null}, {np.mean(of_nulls):.2g}.",
+            f"In other {unit}s the components gain {gain:.2g} nats each over one ellipsoid, by the median; those of "
+            f"{len(of_nulls)} simulated {null} gain {np.mean(of_nulls):.2g} on average. Measured is the difference in standard "
+            "deviations of the latter.",
             "not in the papers", "veto",
             f"Simulated {null} give components that describe them as well: there may be nothing to find.",
         )

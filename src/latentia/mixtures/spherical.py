@@ -51,6 +51,7 @@ _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
 _FULL = 0.1  # nats a row by which full covariances may predict better
 _TRIMMED = 0.05  # share of the rows that a rival is learned without
+_RIVAL = "It includes the distance to a rival, the fit without the least likely rows."
 _MOST_TRIMMED = 20_000  # rows that it is learned from
 _SMALL = 1 << 18  # numbers in a part of the rows, on all of which EM is tried before it is made
 _SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has converged, and where that of a part has
@@ -173,9 +174,6 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     (4, 8)
     """
 
-    _rival: ClassVar[str] = (
-        "A rival, the fit without the least likely rows, was made beside: how far it is away is in it."
-    )
     _constraints: ClassVar = {
         "covariance_type": Choice("spherical", "diag", "full", "tied"), "shrink": Flag(),
         "method": Choice("auto", "hsu-kakade"),
@@ -483,11 +481,12 @@ def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
 
 
 def _trimmed(method: SphericalGaussianMixture, fitted: Fitted) -> np.ndarray:
-    """How far means are from those of a rival, which is learned without the least likely rows, shape (K,)."""
+    """How far means are from those of a rival, which is learned without the least likely rows, shape (K,); 0 of sparse rows."""
     mixture: Mixture = fitted.model.parameters
     (rows,) = sample_rows(fitted.rows, _MOST_TRIMMED)
     if sparse.issparse(rows):
         return np.zeros(len(mixture.weights))
+    fitted.rival = _RIVAL
     heights = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
     rivals, dealt = [], RowGroups(1, method._seed)
     for some in (rows[heights >= np.quantile(heights, _TRIMMED)], rows)[: 1 + (len(rows) < fitted.rows.n_rows)]:

@@ -178,7 +178,7 @@ class SeparableNMF(FactorModel):
     (500, 4)
     """
 
-    _rival: ClassVar[str] = "A rival, least squares from all rows, was fitted beside: how far it is away is in it."
+    _rival: ClassVar[str] = "It includes the distance to a rival, least squares from all rows."
     _constraints: ClassVar = {
         "method": Choice(*METHODS),
         "mixing": Choice("auto", "simplex", "cone"),

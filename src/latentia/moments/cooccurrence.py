@@ -38,6 +38,7 @@ from scipy import sparse
 from ..passes import Block, Blocks, RowGroups, accumulate
 from .count_products import CountProducts, NoisyProducts
 from .counts import as_counts, check_counts
+from .sparse_products import on_grid
 
 _ONE_GROUP = RowGroups(1)
 
@@ -73,10 +74,13 @@ class WordSums:
 
 
 class WordCounts:
-    """Statistic: `WordSums` of a corpus, checking every count on the way."""
+    """Statistic: `WordSums` of a corpus, checking every count on the way.
 
-    def __init__(self, n_words: int, dealt: RowGroups, names: Any = None) -> None:
-        self.n_words, self.dealt, self.names = n_words, dealt, names
+    With ``exact`` the terms are rounded by `on_grid`, so that documents can be taken away again without a trace.
+    """
+
+    def __init__(self, n_words: int, dealt: RowGroups, names: Any = None, *, exact: bool = False) -> None:
+        self.n_words, self.dealt, self.names, self.exact = n_words, dealt, names, exact
 
     def zero(self) -> WordSums:
         wide = (self.dealt.n, self.n_words)
@@ -92,7 +96,7 @@ class WordCounts:
         groups = self.dealt.of(block.rows)
         _add_words(
             *counts, groups, state.scaled, state.paired, state.used, state.empty, state.short,
-            state.document_frequency, state.occurrences,
+            state.document_frequency, state.occurrences, self.exact,
         )  # fmt: skip
         return state
 
@@ -250,7 +254,7 @@ class Cooccurrence:
 
 @njit(nogil=True, cache=True)
 def _add_words(
-    indptr, indices, data, groups, scaled, paired, used, empty, short, frequency, occurrences
+    indptr, indices, data, groups, scaled, paired, used, empty, short, frequency, occurrences, exact
 ):  # pragma: no cover - compiled
     for d in range(len(indptr) - 1):
         n = 0.0
@@ -264,7 +268,8 @@ def _add_words(
         used[g] += 1
         s = 1.0 / (n * (n - 1.0))
         for e in range(indptr[d], indptr[d + 1]):
-            scaled[g, indices[e]] += s * data[e]
-            paired[g, indices[e]] += s * (n - 1.0) * data[e]
+            diagonal, share = s * data[e], s * (n - 1.0) * data[e]
+            scaled[g, indices[e]] += on_grid(diagonal) if exact else diagonal
+            paired[g, indices[e]] += on_grid(share) if exact else share
             occurrences[indices[e]] += data[e]
             frequency[indices[e]] += data[e] > 0.0

@@ -37,11 +37,15 @@ class CountProducts:
         Row of B of every word.
     dealt : RowGroups
     order : int
+    exact : bool
+        Whether documents can be taken away again without a trace: see `add_products`.
     """
 
-    def __init__(self, columns: np.ndarray, codes: np.ndarray, dealt: RowGroups, order: int = 2) -> None:
+    def __init__(
+        self, columns: np.ndarray, codes: np.ndarray, dealt: RowGroups, order: int = 2, *, exact: bool = False
+    ) -> None:
         self.columns = np.ascontiguousarray(columns)
-        self.codes, self.dealt, self.order = codes, dealt, order
+        self.codes, self.dealt, self.order, self.exact = codes, dealt, order, exact
 
     def zero(self) -> np.ndarray:
         return np.zeros((self.dealt.n, *self.columns.shape))
@@ -49,7 +53,7 @@ class CountProducts:
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
         total = state.reshape(-1, self.columns.shape[1])
         for piece in _pieces(block, self.codes, self.dealt, self.columns, self.order, parallel):
-            add_products(total, piece.by_word, piece.images, parallel)
+            add_products(total, piece.by_word, piece.images, parallel, exact=self.exact)
         return state
 
 

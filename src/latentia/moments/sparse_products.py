@@ -101,21 +101,39 @@ def by_column(
 
 
 def add_products(
-    total: np.ndarray, columns: Columns, rows: np.ndarray, parallel: Parallel, single: np.ndarray | None = None
+    total: np.ndarray,
+    columns: Columns,
+    rows: np.ndarray,
+    parallel: Parallel,
+    single: np.ndarray | None = None,
+    *,
+    exact: bool = False,
 ) -> None:
-    """Add C^T Z to ``total``, shape (F, k), for Z of shape (n, k), and the sums of the columns of C to ``single``, (F,)."""
+    """Add C^T Z to ``total``, shape (F, k), for Z of shape (n, k), and the sums of the columns of C to ``single``, (F,).
+
+    With ``exact`` every term of C^T Z is rounded by `on_grid` first, so that terms can be taken away again.
+    """
     starts = columns.starts
     bounds = np.searchsorted(starts, np.arange(0, starts[-1] + _ENTRIES, _ENTRIES))
     bounds[-1] = len(starts) - 1
     sums = np.empty(0) if single is None else single
 
     def task(i: int) -> None:
-        _collect(starts, columns.rows, columns.values, rows, total, sums, bounds[i], bounds[i + 1])
+        if exact:
+            _collect_on_grid(starts, columns.rows, columns.values, rows, total, bounds[i], bounds[i + 1])
+        else:
+            _collect(starts, columns.rows, columns.values, rows, total, sums, bounds[i], bounds[i + 1])
 
     parallel(task, len(bounds) - 1)
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True, inline="always")
+def on_grid(term):  # pragma: no cover - compiled
+    """Round a term to a multiple of 2^-38: sums below 2^15 are exact, in any order, and a term taken away leaves nothing."""
+    return np.rint(term * 2.0**38) * 2.0**-38
 
 
 @njit(nogil=True, cache=True)
@@ -227,3 +245,13 @@ def _collect(starts, docs, values, rows, total, single, first, last):  # pragma:
         t = total[v]
         for j in range(k):
             t[j] += row[j]
+
+
+@njit(nogil=True, cache=True)
+def _collect_on_grid(starts, docs, values, rows, total, first, last):  # pragma: no cover - compiled
+    for v in range(first, last):
+        t = total[v]
+        for e in range(starts[v], starts[v + 1]):
+            a, p = values[e], rows[docs[e]]
+            for j in range(rows.shape[1]):
+                t[j] += on_grid(a * p[j])

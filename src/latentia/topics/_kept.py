@@ -64,8 +64,8 @@ class CorpusSums:
                 "keep_moments."
             )
         statistics = (
-            WordCounts(n_words, dealt, blocks.names),
-            CountProducts(test, np.arange(n_words, dtype=np.int32), dealt),
+            WordCounts(n_words, dealt, blocks.names, exact=True),
+            CountProducts(test, np.arange(n_words, dtype=np.int32), dealt, exact=True),
         )
         words, products = accumulate(blocks, statistics, n_jobs, progress=progress and "counting words")
         own = {name: np.asarray(getattr(words, name), float) for name in _OF_WORDS}
@@ -94,11 +94,6 @@ class CorpusSums:
             raise LatentiaError("Documents are to be forgotten that are not all among those of the model.")
         if not (total["used"] + total["short"]).sum():
             raise LatentiaError("No document would be left.")
-        if sign < 0:  # words that are gone leave nothing of rounding
-            gone = total["document_frequency"] == 0
-            for name in ("scaled", "paired", "occurrences"):
-                total[name][..., gone] = 0.0
-            total["products"][:, gone] = 0.0
         return replace(self, **total)
 
 

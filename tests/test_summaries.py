@@ -45,6 +45,26 @@ def components(**options):
     )
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_printed_summary_is_the_verdict_and_a_table_on_one_screen(case):
+    model = case.shared()
+    text, page = str(model.summary()), model.summary()._repr_html_()
+    assert len(text.splitlines()) <= 40
+    assert len(text) <= 6000
+    assert model.evidence_.grade.upper() in text
+    for name in ("found again", "error", "structure", "fit", *list(model.tables)[:-1]):
+        assert name in text
+    assert "<table" in page
+
+
+def test_a_printed_summary_of_a_hundred_components_says_where_the_others_are():
+    rows = Table("components", (Column("group", range(100)), Column("says", ["word " * 90] * 100, kind="words")))
+    text = str(Summary("Groups", "100 groups.", evidence=evidence(), parts=(rows,)))
+    assert len(text.splitlines()) <= 40
+    assert len(text) <= 6000
+    assert re.search(r"\d+ more rows in \.tables\['components'\]", text)
+
+
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 

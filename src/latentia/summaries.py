@@ -18,6 +18,7 @@ import numpy as np
 
 from ._frames import new_frame
 from ._scratch import whole_file
+from ._summary_text import summary_page, summary_text
 from .evidence import Evidence, again_text, parts_text
 
 __all__ = ["Answer", "Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
@@ -348,9 +349,9 @@ class Answer:
     picture: Figure | Section | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
-    """Tables, figures and sentences that describe a fitted model.
+    """Tables, figures and sentences that describe a fitted model; printed, the verdict and the main table.
 
     Attributes
     ----------
@@ -407,6 +408,12 @@ class Summary:
     scripts: tuple[str, ...] = ("figures.js",)
     colours: tuple[str, ...] = ()
     numbered: str | None = None
+
+    def __repr__(self) -> str:
+        return summary_text(self)
+
+    def _repr_html_(self) -> str:
+        return summary_page(self)
 
     @property
     def _all(self) -> tuple[Table | Figure | Section, ...]:

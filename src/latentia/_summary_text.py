@@ -1,0 +1,71 @@
+"""How a summary is printed and shown in notebooks: its verdict, and the first rows of its main table."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from ._control_characters import escape_controls
+
+if TYPE_CHECKING:
+    from .summaries import Column, Summary, Table
+
+_N_LINES, _WIDTH = 40, 100  # A screenful; with the evidence's own lines at most 6,000 characters.
+_LEFT = "text", "name", "words", "grade"
+
+
+def summary_text(summary: Summary) -> str:
+    """Return the title, the evidence, and as many rows of the main table as fit into forty lines."""
+    lines = [*textwrap.wrap(f"{summary.title}: {summary.says}", _WIDTH), "", *str(summary.evidence).splitlines()]
+    table, names = _main_table(summary), ", ".join(summary.tables)
+    closing = textwrap.wrap(f"All tables, by name in .tables: {names}.", _WIDTH)[:3]
+    lines = lines[: _N_LINES - len(closing) - 6]
+    if table is not None:
+        n_rows = min(len(table), _N_LINES - len(lines) - len(closing) - 4)
+        lines += ["", *(_shortened(line.rstrip()) for line in _aligned(table, n_rows))]
+        if n_rows < len(table):
+            lines.append(f"{len(table) - n_rows} more rows in .tables[{table.name!r}]")
+    return escape_controls("\n".join(line.rstrip() for line in [*lines, "", *closing]))
+
+
+def summary_page(summary: Summary) -> str:
+    """Return the evidence and the main table as HTML."""
+    table = _main_table(summary)
+    head = f"<p><b>{escape(summary.title)}</b>: {escape(summary.says)}</p>{summary.evidence._repr_html_()}"
+    if table is None:
+        return head
+    columns = _columns(table)
+    heads = "".join(f"<th scope='col'>{escape(column.head or column.name)}</th>" for column in columns)
+    rows = [[escape(text) for text in _row(columns, i)] for i in range(min(len(table), _N_LINES))]
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    rest = f"<p>{len(table) - len(rows)} more rows.</p>" if len(rows) < len(table) else ""
+    return f"{head}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _shortened(line: str) -> str:
+    """Return a line that ends between two words where it would be too long."""
+    return line if len(line) <= _WIDTH else f"{line[:_WIDTH].rsplit(' ', 1)[0].rstrip(',')} …"
+
+
+def _main_table(summary: Summary) -> Table | None:
+    tables = [table for table in summary.tables.values() if table.name != "evidence" and table.of("screen")]
+    return next((table for table in tables if table.name == "components"), tables[0] if tables else None)
+
+
+def _columns(table: Table) -> list[Column]:
+    """Return the columns of the screen, those of several entries last."""
+    return sorted(table.of("screen"), key=lambda column: column.kind == "words")
+
+
+def _row(columns: Sequence[Column], i: int) -> list[str]:
+    return [column.printed(column.values[i]) for column in columns]
+
+
+def _aligned(table: Table, n_rows: int) -> list[str]:
+    columns = _columns(table)
+    rows = [[column.head or column.name for column in columns], *(_row(columns, i) for i in range(n_rows))]
+    widths = [max(len(row[j]) for row in rows) for j in range(len(columns))]
+    pads = [str.ljust if column.kind in _LEFT else str.rjust for column in columns]
+    return ["  ".join(pad(*cell) for pad, *cell in zip(pads, row, widths, strict=True)) for row in rows]

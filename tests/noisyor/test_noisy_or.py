@@ -620,7 +620,16 @@ def test_the_number_of_causes_and_its_range(seed):
     low, high = model.n_components_range_
     assert low <= len(model.priors_) <= high
     assert low <= 6 <= high
+    assert model.n_components_ == len(model.priors_)
     assert NoisyOr(6, refine=0, n_splits=0).fit(X).n_components_range_ is None
+
+
+def test_numbers_of_causes_are_compared():
+    X = planted.noisy_or_network(30, 4, leak=0.02).sample(4000).X
+    model = NoisyOr(range(3, 6)).fit(X)
+    assert (model.n_components, model.n_components_) == (range(3, 6), 4)
+    assert [row["n_components"] for row in model.comparison_] == [3, 4, 5]
+    assert "4 causes" in model.recommendation_
 
 
 @pytest.fixture(scope="module")

@@ -118,6 +118,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
 
     Attributes
     ----------
+    n_components_ : int
+        Number of sources, K.
     components_ : ndarray of shape (K, D)
         Unmixing matrix: sources are ``components_ @ (x - mean_)``, by default of unit variance, in order of decreasing
         absolute kurtosis. Where noise is modelled, it is the one unmixing of ``mixing_`` with least noise,
@@ -363,7 +365,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         moments: _Moments = fitted.moments
         components, mixing, self.mean_ = _of_features(unmixing, found, moments)
         unit = np.sqrt(moments.of(moments.dealt.all).n) if self.whiten == "arbitrary-variance" else 1.0
-        self.components_, self.mixing_ = components / unit, mixing * unit
+        self.components_, self.mixing_, self.n_components_ = components / unit, mixing * unit, len(components)
         if moments.white:
             self.mean_ = np.zeros_like(self.mean_)
         else:

@@ -19,7 +19,7 @@ import numpy as np
 from .. import _fields as of
 from .._additive import Additive
 from .._base import fitting
-from .._parameters import Integer, Number, OrNone, Seed
+from .._parameters import Integer, NComponents, Number, OrNone, Seed, Sizes
 from .._stages import Fitted, Part
 from .._validation import table_blocks, weighted
 from ..evidence import Check, Misfit, PartErrors, Reading, bounds, trivial_checks
@@ -70,10 +70,11 @@ class NoisyOr(NetworkMethods, Additive):
 
     Parameters
     ----------
-    n_components : int, optional
+    n_components : int, range, list or "auto", optional
         Number of causes m. By default the one whose networks of halves of the rows predict pairs of findings in the
         other halves best (``n_components_range_``); of more than 60, as many as pairs of findings show directions above
-        their noise.
+        their noise. A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
+        ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     prior : float, optional
         P(cause on), the same for all causes; by default each is estimated.
     n_partitions : int, default=5
@@ -125,6 +126,8 @@ class NoisyOr(NetworkMethods, Additive):
     cause_names_ : list of m str
         What causes are called in `graph`, files and reports: what `name_causes` was given, else the one or two findings
         that say most of each cause, or "cause 0" and so on where findings have no names.
+    n_components_ : int
+        Number of causes, m.
     n_components_range_ : (int, int) or None
         Least and largest number of causes that predict held-out halves as well as the estimated one; None if
         ``n_components`` was given.
@@ -190,7 +193,7 @@ class NoisyOr(NetworkMethods, Additive):
     _nouns = ("cause", "causes", "rows")
     _compared, _farthest = ("weights_",), _MOST_ERROR
     _constraints: ClassVar = {
-        "n_components": OrNone(Integer(1)),
+        "n_components": OrNone(Sizes()),
         "prior": OrNone(Number(0, 1)),
         "n_partitions": Integer(1),
         "corrections": Integer(0),
@@ -208,7 +211,7 @@ class NoisyOr(NetworkMethods, Additive):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: NComponents | None = None,
         *,
         prior: float | None = None,
         n_partitions: int = 5,
@@ -397,7 +400,7 @@ class NoisyOr(NetworkMethods, Additive):
         self.leak_ = np.where(used, 0.0, moments.frequency)
         self.leak_[used] = network.leak
         self.strengths_, self.priors_ = -np.expm1(-self.weights_), network.priors
-        self.n_components_range_ = fitted.found.learner.likely
+        self.n_components_, self.n_components_range_ = network.m, fitted.found.learner.likely
         self._given_names: dict[int, str] = {}
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = bool(moments.n_rows) + len(self.refinement_)

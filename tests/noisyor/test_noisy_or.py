@@ -337,7 +337,7 @@ def test_constant_findings_are_left_out_and_named():
             {"n_components": 32},
             r"^n_components=32: 40 findings can separate at most 31 causes: more would have more strengths",
         ),
-        ({"n_components": 0}, "n_components=0: a whole number of at least 1 is needed, or None"),
+        ({"n_components": 0}, "n_components=0: a whole number of at least 1 is needed, a range or list"),
         ({"prior": 1.5}, "prior=1.5: a number above 0 and below 1 is needed, or None"),
         ({"prior": True}, "prior=True"),
         ({"n_partitions": 0}, "n_partitions=0"),

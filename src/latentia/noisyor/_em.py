@@ -216,6 +216,8 @@ class RefinedNetwork:
         Share of the rows that have more likely configurations than a step sums over, in the last E-step that counted them.
     before : Network or None
         What EM ended at, where independent findings were likelier and the network has causes that are hardly ever on.
+    is_grown : bool
+        Whether EM started from a grown network, and not from the one that was recovered.
     """
 
     network: Network
@@ -223,6 +225,7 @@ class RefinedNetwork:
     refused: bool = False
     crowded: float = 0.0
     before: Network | None = None
+    is_grown: bool = False
 
     @property
     def n_steps(self) -> int:

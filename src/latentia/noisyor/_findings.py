@@ -22,6 +22,18 @@ def rows_with_gaps(
     return _binary(np.where(missing, 0.0, dense), rows, names), missing
 
 
+def cells_of(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return which findings are present, as numbers, and which are not known, both of shape (n_rows, n)."""
+    present, missing = rows_with_gaps(rows, np.arange(rows.shape[0]))
+    return present.astype(float), np.zeros(present.shape, bool) if missing is None else missing
+
+
+def rows_with_nan(rows: Any) -> np.ndarray:
+    """Return rows of 0 and 1 as floats, with NaN for findings that are not known."""
+    present, missing = cells_of(rows)
+    return np.where(missing, np.nan, present) if missing.any() else present
+
+
 def present_findings(table: Any) -> tuple[np.ndarray, np.ndarray]:
     """Which findings are present in each row of 0, 1 and NaN: ends of the rows (n_rows + 1,) and, row by row, their numbers."""
     return _places(table, lambda values: (values != 0) & (values == values))

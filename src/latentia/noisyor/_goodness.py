@@ -25,7 +25,7 @@ from ..likelihood.products import ProductMixtureUpdate, product_log_density
 from ..likelihood.rows import scaled_exp
 from ..passes import Blocks, RowGroups
 from ._em import Configurations, NoisyOrUpdate
-from ._findings import missing_findings, present_findings, rows_with_gaps
+from ._findings import cells_of, missing_findings, present_findings, rows_with_nan
 from ._recovery import left_of_pairs, scaled_pairs
 from .absences import AbsenceMoments
 from .inference import posteriors
@@ -116,7 +116,7 @@ def pairs_misfit(network: Network, source: AbsenceMoments, dealt: RowGroups) -> 
 def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
     """Of some rows of 0 and 1, shape (n, n_findings)."""
     update = NoisyOrUpdate.of(network)
-    present, missing = _cells(rows)
+    present, missing = cells_of(rows)
     causes, _ = _drawn(update, rows, np.random.default_rng(seed).random((len(present), _DRAWS)))
     weights, n = -np.log1p(-update.strengths), causes.shape[1]
     left = np.zeros((present.shape[1],) * 2)
@@ -148,7 +148,7 @@ def against_independence(
 
     Of rows that are too crowded for EM, over all configurations, or a sample of them.
     """
-    present, missing = _cells(rows)
+    present, missing = cells_of(rows)
     if crowded:
         found = posteriors(network, present, ~missing).log_likelihood
     else:
@@ -185,8 +185,8 @@ def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, se
     """
     if not 2 <= n_classes <= _MOST_CLASSES:
         return []
-    chances, shares = classes_of(_with_gaps(train), n_classes, seed)
-    _, of_classes = normalised(product_log_density("bernoulli", _with_gaps(rows), chances) + np.log(shares), shares)
+    chances, shares = classes_of(rows_with_nan(train), n_classes, seed)
+    _, of_classes = normalised(product_log_density("bernoulli", rows_with_nan(rows), chances) + np.log(shares), shares)
     gain = float((of_classes - found).mean())
     return [
         Check(
@@ -217,12 +217,6 @@ def classes_of(table: np.ndarray, n_classes: int, seed: int) -> tuple[np.ndarray
     return (rows * chances + 0.5 * frequency) / (rows + 0.5), shares
 
 
-def _with_gaps(rows: Any) -> np.ndarray:
-    """Rows of 0 and 1, with NaN for findings that are not known."""
-    present, missing = _cells(rows)
-    return np.where(missing, np.nan, present) if missing.any() else present
-
-
 def _independent(present: np.ndarray, missing: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """Log-likelihood of the findings of each row that are known if each is present by its own chance, (n,)."""
     return np.asarray(present @ np.log(chance / (1 - chance)) + ~missing @ np.log1p(-chance))
@@ -233,7 +227,7 @@ def missing_by_chance(rows: Any) -> tuple[float, int] | None:
 
     Of a pair, the sum over rows of (x_i - its mean) (gap_j - its share), where i is known. None if there are no gaps.
     """
-    present, missing = _cells(rows)
+    present, missing = cells_of(rows)
     if not missing.any():
         return None
     known = (~missing).astype(float)
@@ -243,12 +237,6 @@ def missing_by_chance(rows: Any) -> tuple[float, int] | None:
     np.fill_diagonal(squares, 0.0)
     used = squares > 1.0  # a cell or two say nothing
     return (float((products[used] ** 2 / squares[used]).mean()), int(used.sum())) if used.any() else None
-
-
-def _cells(rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Which findings are present, as numbers, and which are not known, (n, n_findings)."""
-    present, missing = rows_with_gaps(rows, np.arange(rows.shape[0]))
-    return present.astype(float), np.zeros(present.shape, bool) if missing is None else missing
 
 
 def _mean_square(causes: np.ndarray, priors: np.ndarray) -> float | None:
@@ -275,7 +263,7 @@ def _drawn(update: NoisyOrUpdate, rows: Any, uniform: np.ndarray) -> tuple[np.nd
 
     Both are over the configurations that EM sums over: all of them, or with many causes the likely ones of each row.
     """
-    present, missing = _cells(rows)
+    present, missing = cells_of(rows)
     if update.enumerate_all:
         every = Configurations.of(update)
         chosen, log_likelihood = _chosen(every.log_joint(present, missing), uniform)

@@ -38,6 +38,7 @@ from ._goodness import (
     pairs_misfit,
     rows_goodness,
 )
+from ._growth import MOST_GROWN, likelier_start
 from ._kept import KeptAbsences, kept_counts
 from ._landmarks import Landmarks, causes_above_noise
 from ._learners import MOST_SOLVED, InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
@@ -160,7 +161,8 @@ class NoisyOr(NetworkMethods, Additive):
     2. Findings are scaled by sqrt P(absent), which makes the noise of their moments alike.
     3. Moments of higher order are subtracted and the decomposition is repeated (``corrections``).
     4. Triples are decomposed by polar iteration, which needs no threshold zeta; Algorithm 2 is used as printed.
-    5. EM follows (``refine``).
+    5. EM follows (``refine``). Of up to 10 causes it starts from a network that is grown cause by cause from the rows where
+       that is clearly likelier than the one of the moments, as in data that no such network has made.
     6. Unless given, priors are estimated, from the eigenvalues of the whitened tensor.
     7. A leak cancels in both moments and is estimated afterwards, from single findings.
     8. Half a row is added to every count, and to the number of rows: logarithms of such shares have no bias of order 1 / N.
@@ -341,7 +343,12 @@ class NoisyOr(NetworkMethods, Additive):
             return RefinedNetwork(found.network, Refinement.none())
         rows = over(moments.of_used(part.rows), self.n_jobs, self.verbose)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
-        refined = refined_network(found.network, rows, steps, MOST_CROWDED if whole is None else 1.0, **options)
+        start, is_grown = found.network, False
+        if steps == "auto" and start.m <= MOST_GROWN and (whole is None or whole.is_grown):
+            (sample,) = sample_rows(moments.of_used(part.rows), _SAMPLED_ROWS)
+            start, is_grown = likelier_start(start, sample, self.prior, **options)
+        refined = refined_network(start, rows, steps, MOST_CROWDED if whole is None else 1.0, **options)
+        refined = replace(refined, is_grown=is_grown)
         return refined if whole is not None else self._likelier(refined, moments, part)
 
     def _likelier(self, refined: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork:

@@ -25,7 +25,6 @@ _RANGE = 6.0  # standard deviations on either side, which it covers
 _CLIP = 3.0  # robust standard deviations, beyond which a coordinate counts as one at that distance
 _SMALLEST = 0.05  # share of the rows in the smaller one of two parts
 _QUARTILES = 1.349  # standard deviations of a Gaussian between its quartiles
-_GAUSSIAN = 2 / np.pi  # share of the variance of a Gaussian between its halves
 
 
 # --- moments ------------------------------------------------------------------------------------------------------
@@ -319,7 +318,7 @@ def held_out(moments: Moments, folds: RowGroups, full_fit: Contrast, *, choose: 
         for table in (moments.cases, moments.controls)
     )
     groups = [list(other) for _, other in halves]
-    place = _clearer(cases, controls, groups) if choose else 0
+    place = _clearest(cases, controls, groups, strengths) if choose else 0
     return HeldOut(kinds[place], _deviations(cases[place], controls[place], groups, strengths))
 
 
@@ -339,15 +338,21 @@ def _deviations(
     return [float(z) for z in np.mean(np.array(gaps) / np.sqrt(np.array(errors) * more), axis=0)]
 
 
-def _clearer(cases: np.ndarray, controls: np.ndarray, groups: Sequence[list[int]]) -> int:
-    """Return the number of the coordinates by which cases fall into two parts more clearly than controls do."""
-    shares = [
-        np.mean([_split_share(table[:, i, other, 3:].sum(axis=1)) for i, other in enumerate(groups)], axis=0).mean(
-            axis=1
-        )
-        for table in (cases, controls)
-    ]
-    return int((shares[0] - np.maximum(shares[1], _GAUSSIAN)).argmax())
+def _clearest(
+    cases: np.ndarray, controls: np.ndarray, groups: Sequence[list[int]], strengths: Sequence[float]
+) -> int:
+    """Return the number of the coordinates whose two parts are clearest, in a variance that is not the background's.
+
+    The score is the variance between the parts over that within them, times the share of the variance beyond the background.
+    """
+    scores = []
+    for i, (other, strength) in enumerate(zip(groups, strengths, strict=True)):
+        of_cases, of_controls = (table[:, i, other].sum(axis=1) for table in (cases, controls))
+        logs = [np.log(np.maximum(sums[:, 1] / sums[:, 0], _TINY)) for sums in (of_cases, of_controls)]
+        beyond = np.clip(1 - np.exp(strength + logs[1] - logs[0]), 0, 1)
+        between = _split_share(of_cases[:, 3:])
+        scores.append((beyond * between / (1 - between)).mean(axis=-1))
+    return int(np.mean(scores, axis=0).argmax())
 
 
 def _split_share(counts: np.ndarray) -> np.ndarray:

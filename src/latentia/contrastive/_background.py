@@ -20,7 +20,7 @@ Groups: TypeAlias = Sequence[int]
 _TINY = np.finfo(float).tiny
 _POWERS = np.linspace(0, 1, 5)  # of the prior: own directions like those of the background, or like any
 _LEAST_SHRUNK = 1e-6
-_BINS = 1000  # of a histogram of coordinates
+_BINS = 400  # of a histogram of coordinates
 _RANGE = 6.0  # standard deviations on either side, which it covers
 _CLIP = 3.0  # robust standard deviations, beyond which a coordinate counts as one at that distance
 _SMALLEST = 0.05  # share of the rows in the smaller one of two parts
@@ -301,7 +301,7 @@ def held_out(moments: Moments, folds: RowGroups, full_fit: Contrast, *, choose: 
     """Choose coordinates, and compare variances of cases and controls along them: directions are those of the other half."""
     halves = [pair for split in folds.splits for pair in (split, split[::-1])]
     fits, strengths = [], []
-    for half, other in halves:
+    for half, rest in halves:
         axes, k = _Axes.of(moments, half), len(full_fit.directions)
         noise = full_fit.noise * 2
         fits.append(
@@ -309,7 +309,7 @@ def held_out(moments: Moments, folds: RowGroups, full_fit: Contrast, *, choose: 
             if choose
             else contrast_of_strength(moments, half, k, full_fit.strength)
         )
-        strengths.append(axes.log_strength(moments, other))
+        strengths.append(axes.log_strength(moments, rest))
     kinds: tuple[Coordinates, ...] = ("filter", "projection") if choose else ("projection",)
     vectors = np.vstack([fit.weights(kind) for kind in kinds for fit in fits]).T
     # Shape (kinds, halves, groups, 3 + bins, K), of cases and of controls.
@@ -317,7 +317,7 @@ def held_out(moments: Moments, folds: RowGroups, full_fit: Contrast, *, choose: 
         np.moveaxis(table.spreads(vectors).reshape(folds.n, 3 + _BINS, len(kinds), len(fits), -1), (2, 3), (0, 1))
         for table in (moments.cases, moments.controls)
     )
-    groups = [list(other) for _, other in halves]
+    groups = [list(rest) for _, rest in halves]
     place = _clearest(cases, controls, groups, strengths) if choose else 0
     return HeldOut(kinds[place], _deviations(cases[place], controls[place], groups, strengths))
 
@@ -327,8 +327,8 @@ def _deviations(
 ) -> list[float]:
     """Return how much more cases vary than controls, in standard deviations; (halves, groups, 3 + bins, K) are given."""
     gaps, errors, distances = [], [], []
-    for of_cases, of_controls, other, strength in zip(cases, controls, groups, strengths, strict=True):
-        tables = [table[other, :3] for table in (of_cases, of_controls)]
+    for of_cases, of_controls, rest, strength in zip(cases, controls, groups, strengths, strict=True):
+        tables = [table[rest, :3] for table in (of_cases, of_controls)]
         logs, noises = zip(*(_log_variance(table.sum(axis=0)) for table in tables), strict=True)
         gaps.append(logs[0] - logs[1] - strength)
         errors.append(sum(noises))
@@ -338,20 +338,18 @@ def _deviations(
     return [float(z) for z in np.mean(np.array(gaps) / np.sqrt(np.array(errors) * more), axis=0)]
 
 
-def _clearest(
-    cases: np.ndarray, controls: np.ndarray, groups: Sequence[list[int]], strengths: Sequence[float]
-) -> int:
+def _clearest(cases: np.ndarray, controls: np.ndarray, groups: Sequence[list[int]], strengths: Sequence[float]) -> int:
     """Return the number of the coordinates whose two parts are clearest, in a variance that is not the background's.
 
     The score is the variance between the parts over that within them, times the share of the variance beyond the background.
     """
     scores = []
-    for i, (other, strength) in enumerate(zip(groups, strengths, strict=True)):
-        of_cases, of_controls = (table[:, i, other].sum(axis=1) for table in (cases, controls))
+    for i, (rest, strength) in enumerate(zip(groups, strengths, strict=True)):
+        of_cases, of_controls = (table[:, i, rest].sum(axis=1) for table in (cases, controls))
         logs = [np.log(np.maximum(sums[:, 1] / sums[:, 0], _TINY)) for sums in (of_cases, of_controls)]
         beyond = np.clip(1 - np.exp(strength + logs[1] - logs[0]), 0, 1)
         between = _split_share(of_cases[:, 3:])
-        scores.append((beyond * between / (1 - between)).mean(axis=-1))
+        scores.append((beyond * between / np.maximum(1 - between, _TINY)).mean(axis=-1))
     return int(np.mean(scores, axis=0).argmax())
 
 

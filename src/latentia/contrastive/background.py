@@ -98,6 +98,8 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     1. "auto" takes the leading eigenvectors of cov(X) in units of cov(background), and shrinks each where the background varies
        most, by as much of it as is noise. The paper has a person choose from several strengths.
     2. The covariance of the background is shrunk towards a multiple of one by as much as its groups of rows differ.
+    3. `transform` returns filtered coordinates where the background hides what cases differ in, and projections where it does
+       not (``coordinates_``). The paper projects.
 
     References
     ----------

@@ -118,7 +118,8 @@ class Covariances:
 
     def spreads(self, vectors: np.ndarray) -> np.ndarray:
         """Return the statistic of coordinates along ``vectors``, (D, V), of each group: one pass."""
-        scales = np.sqrt(np.einsum("dv,de,ev->v", vectors, self.covariance(self.dealt.all), vectors))
+        variances = np.einsum("dv,de,ev->v", vectors, self.covariance(self.dealt.all), vectors)
+        scales = np.sqrt(np.maximum(variances, 0))  # rounding makes a variance of nothing negative
         return np.asarray(accumulate(self.table, _Spreads(self.mean, vectors, scales, self.dealt), **self.options))
 
 

@@ -34,6 +34,7 @@ COMMANDS = [
     ["hmm_ten_seeds.py"],
     ["hmm_counts.py"],
     ["contrastive_background.py"],
+    ["contrastive_shown.py"],
     ["hmm_words.py"],
     ["hmm_words.py", "--open"],
     ["hmm_bad_optima.py"],

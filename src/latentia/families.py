@@ -108,7 +108,7 @@ FAMILIES = (
     ),
     Family(
         "contrastive", "contrast",
-        "Find what is in one table but not in a second table about the same rows, and write tables, a model and a report.",
+        "Find what is in one table and not in another of the same rows or columns, and write tables, a model and a report.",
         (
             "ContrastivePCA", "ContrastiveComponents", "ContrastiveRegression", "ContrastiveLogisticRegression",
             "ContrastiveGaussianMixture", "ContrastiveIsing", "RichComponents", "BackgroundPCA",

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.metrics import silhouette_score
 
 import latentia
 from latentia import LatentiaError
@@ -84,3 +86,62 @@ def test_what_a_background_must_be(tmp_path):
     model = BackgroundPCA(1).fit(data.X, data.background)
     loaded = latentia.load(latentia.save(model, tmp_path / "m"))
     assert (loaded.transform(data.X) == model.transform(data.X)).all()
+
+
+def two_kinds(shared, seed=0, n=600):
+    """Cases of two kinds that differ along the first column; ``shared`` is the deviation that both tables have along it."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(0, 2, n)
+    nuisance = np.array([shared, shared, *[0.0] * 8])
+    X, background = (
+        rng.standard_normal((n, 10)) + rng.standard_normal((n, 1)) * nuisance + 0.2 * rng.standard_normal((n, 10))
+        for _ in range(2)
+    )
+    X[:, 0] += np.where(kinds == 0, -2.5, 2.5)
+    return X, background, kinds
+
+
+def separation(coordinates, kinds):
+    """Difference of the means of two kinds, in standard deviations within them."""
+    first, second = (coordinates[kinds == kind] for kind in (0, 1))
+    return abs(first.mean() - second.mean()) / np.sqrt((first.var() + second.var()) / 2)
+
+
+def test_coordinates_are_filtered_where_the_background_hides_the_difference():
+    for seed in range(5):
+        X, background, kinds = two_kinds(8.0, seed)
+        model = BackgroundPCA(1).fit(X, background)
+        assert model.coordinates_ == "filter"
+        shown, projected = model.transform(X)[:, 0], X @ model.components_[0]
+        assert separation(shown, kinds) > 2.5
+        assert separation(projected, kinds) < 0.5 * separation(shown, kinds)
+        assert model.filters_ @ model.components_.T == pytest.approx(1)
+        assert model.contrast_[0] == pytest.approx(shown.var() / model.transform(background).var(), rel=0.01)
+
+
+def test_coordinates_are_projections_where_filters_only_add_noise():
+    pixels, digit = load_digits(return_X_y=True)
+    used = np.isin(digit, (4, 7, 9))
+    pixels = pixels[used] - pixels[used].mean(axis=0)
+    pixels, digit = pixels[:, pixels.std(axis=0) > 0] / pixels.std(axis=0)[pixels.std(axis=0) > 0], digit[used]
+    cases, kinds = pixels[digit != 7], digit[digit != 7]
+    model = BackgroundPCA(1, n_splits=0).fit(cases, pixels[digit == 7])
+    assert model.coordinates_ == "projection"
+    assert silhouette_score(model.transform(cases), kinds) > 0.6
+
+
+def test_a_given_strength_shows_projections():
+    data = planted.cases_and_controls(600, 500, 20, 2)
+    model = BackgroundPCA(2, strength=1.0).fit(data.X, data.background)
+    assert model.coordinates_ == "projection"
+    np.testing.assert_array_equal(model.filters_, model.components_)
+
+
+def test_coordinates_keep_the_units_of_directions():
+    data = planted.cases_and_controls(800, 800, 12, 2)
+    model = BackgroundPCA(2).fit(data.X, data.background)
+    moved = data.X + 3 * model.components_[0] - model.components_[1]
+    np.testing.assert_allclose(model.transform(moved) - model.transform(data.X), [[3.0, -1.0]] * 800, atol=1e-8)
+    np.testing.assert_array_equal(
+        BackgroundPCA(2).fit_transform(data.X, background=data.background), model.transform(data.X)
+    )

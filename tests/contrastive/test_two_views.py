@@ -548,3 +548,13 @@ def test_data_frames_blocks_and_saving(tmp_path):
         "contrastivepca0",
         "contrastivepca1",
     ]
+
+
+@pytest.mark.parametrize("estimator", [ContrastivePCA(2), ContrastiveComponents()])
+def test_fit_transform_is_the_transform_of_both_views(estimator):
+    data = planted.contrastive_views(2000, 4, "pca", linear_map="orthogonal")
+    together = estimator.fit_transform(data.U, data.V)
+    np.testing.assert_array_equal(together, estimator.transform(data.U, data.V))
+    assert not np.allclose(together, estimator.transform(data.U))
+    views = Blocks.from_array(data.U, data.V)
+    np.testing.assert_allclose(estimator.fit_transform(views), together, atol=1e-9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _PANELS = {
-    "Data": "above array baskets bigrams column columns columns_v directed edges empty encoding "
+    "Data": "above array background baskets bigrams column columns columns_v directed edges empty encoding "
     "forget grey id ignore image label_names "
     "labels_zero_based lines lower max_df metadata min_count min_df missing missing_codes n_patches "
     "names patch positive role rows scale "

@@ -26,7 +26,7 @@ _LACKS = {
     "ask": "has no findings to ask for; leave it", "column": "is not applied to texts; leave it",
     "split": "is not applied to texts; leave it",
 }  # fmt: skip
-_NOT_APPLIED = ("RichComponents", "BackgroundPCA")
+_NOT_APPLIED = ("RichComponents",)
 
 
 def apply(

@@ -16,13 +16,15 @@ from ..contrastive.views import MOST_IN_TENSORS
 from ..datasets.tables import dense, places_of
 from ..datasets.views import Views, match_rows, read_views
 from ..exceptions import LatentiaError
+from ..report.background import coordinates_of
 from ..report.contrast import FILES, NOUNS, SCORES, rows_of, summarize_contrast
 from ..report.contrast_peers import KINDS, contrast_peers, differences, kind_of
 from ..report.parts import count
 from ..summaries import Summary
+from ._background import contrast_background
 from ._run import Run
 from ._shared import Comparison, ReadOptions, in_words_of_options, learn, parse_sizes
-from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, scaled_rows, split_names
+from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, read_like, scaled_rows, split_names
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
 _SIZED = ("pca", "mixture")
@@ -36,7 +38,8 @@ _SLOW = 5000  # rows from which on that takes long
 def contrast(
     run: Run,
     source: Path,
-    other: Path,
+    other: Path | None = None,
+    background: Path | None = None,
     fit: str = "pca",
     target: str | None = None,
     k: str | None = None,
@@ -53,14 +56,17 @@ def contrast(
     scale: bool | None = None,
     missing: str | None = None,
 ) -> dict[str, Any]:
-    """Find what is in one table but not in a second table about the same rows, and write tables, a model and a report.
+    """Find what is in one table and not in another of the same rows or columns, and write tables, a model and a report.
 
     Parameters
     ----------
     source : U
         The table to learn from: CSV, TSV, Excel, Parquet.
     other : V
-        The table to set apart: the same rows in the same order, other columns.
+        The table to set apart: the same rows in the same order, other columns. Leave it out with --background.
+    background
+        In place of V, a table of controls: other rows, with the same columns by name. Finds the directions along which the rows
+        of U vary more; of the other options -k, --columns, --ignore and --scale are for it.
     fit : {pca, regression, logistic, mixture, ising, components}
         What to learn about the part of U that V lacks: pca, regression, logistic, mixture, ising, components.
     target
@@ -91,6 +97,16 @@ def contrast(
     scale : --scale/--no-scale
         Bring columns of U to standard deviation 1 first, with pca and mixture (default: yes).
     """
+    if background is not None:
+        _check_alone(
+            other, fit=fit, target=target, shared=shared, linear_map=linear_map, edges=edges, penalty=penalty, alpha=alpha,
+            method=method, order=order, columns_v=columns_v,
+        )  # fmt: skip
+        return contrast_background(run, source, background, k, columns, ignore, scale, missing)
+    if other is None:
+        raise LatentiaError(
+            "Expected a second table: V, with the same rows, or --background FILE, with other rows and the same columns."
+        )
     _check_options(fit, target, k, method, order, scale, edges, penalty, alpha)
     noun = f"{NOUNS[fit]}s"
     sizes = parse_sizes((k or "2") if fit in _SIZED else None, noun)
@@ -116,12 +132,9 @@ def contrast(
         say("Columns of U are scaled: directions, distances and errors are in standard deviations.")
     known = known if known is None or "divided_by" not in reading else known * reading["divided_by"]
     rows, distances = scaled_rows(data.U, reading), dict[str, float]()
-    parameters = inspect.signature(_KINDS[fit]).parameters
-    options = {name: value for name, value in run.parameters.items() if name in parameters}  # some have no seed
-    options |= {"method": method, "order": order if order == "auto" else int(order), "n_shared": shared}
-    options |= {"linear_map": known}
-    options |= {} if edges is None else {"edges": data.edges}
-    options |= {name: value for name, value in (("penalty", penalty), ("alpha", alpha)) if value is not None}
+    options = _parameters_of(run, fit, method, order) | {"n_shared": shared, "linear_map": known}
+    given_alone = {"edges": data.edges, "penalty": penalty, "alpha": alpha}
+    options |= {name: value for name, value in given_alone.items() if value is not None}
 
     def learned(size: int | None, **more: Any) -> Any:
         size_of = {"n_components": size} if fit in _SIZED else {}
@@ -145,11 +158,30 @@ def contrast(
     return summary | {"source_v": str(other), "differences": distances}
 
 
+def _parameters_of(run: Run, fit: str, method: str, order: str) -> dict[str, Any]:
+    """Return the parameters that all estimators of two views have; some have no seed."""
+    parameters = inspect.signature(_KINDS[fit]).parameters
+    common = {name: value for name, value in run.parameters.items() if name in parameters}
+    return common | {"method": method, "order": order if order == "auto" else int(order)}
+
+
 def _measured(model: Any) -> dict[str, Any]:
     """Of all rows: there is no likelihood to hold rows out for."""
     if kind_of(model) == "pca":
         return {"share of variance": float(model.explained_variance_ratio_.sum())}
     return {"smallest share": float(model.weights_.min()), "spread": float(np.sqrt(model.variance_))}
+
+
+def _check_alone(other: Path | None, **options: Any) -> None:
+    """Raise where V is given, or an option that needs it, and other rows with the same columns are there in its place."""
+    if other is not None:
+        raise LatentiaError(f"{other}: expected one table of rows with --background; leave this one out.")
+    for name, value in options.items():
+        if value not in (None, "pca", "auto"):
+            option = f"--{name.replace('_', '-')}"
+            raise LatentiaError(
+                f"{option} {value}: expected a table V of the same rows; leave it out with --background."
+            )
 
 
 def _check_options(
@@ -266,6 +298,11 @@ def _shared_dimensions(shared: int | None, data: Views) -> int | None:
 
 def apply_contrast(model: Any, source: Path, how: ReadOptions, other: Path | None) -> Callable[[Path], object]:
     """Read other rows of U, and of V if there are any; gives the function that writes what the model says of them."""
+    if isinstance(model, contrastive.BackgroundPCA):
+        if other is not None:
+            raise LatentiaError(f"{other}: a BackgroundPCA is applied to one table; leave this one out.")
+        rows = read_like(model, source, how)
+        return lambda path: coordinates_of(model, rows.values, labels_of(rows)).write(path)
     if kind_of(model) == "ising":
         raise LatentiaError("A ContrastiveIsing says nothing of single rows: its couplings are in couplings.csv.")
     reading = model.reading_ or {"columns": model.column_names, "columns_v": model.column_names_v}

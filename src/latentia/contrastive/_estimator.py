@@ -307,7 +307,7 @@ class ViewsTransformer(TransformerMixin):
     """Base of the contrasts that transform rows of both views."""
 
     def fit_transform(self, U: Any, V: Any = None, *, sample_weight: Any = None) -> Any:
-        """Fit, and return what ``transform(U, V)`` makes of the same rows.
+        """Fit, and return what ``transform(U, V)`` makes of the same rows: with V, coordinates of what U has alone.
 
         Parameters
         ----------

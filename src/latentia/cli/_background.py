@@ -1,0 +1,95 @@
+"""Cases and controls for ``latentia contrast``: other rows with the same columns, in a second file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .._terminal import say
+from ..contrastive import BackgroundPCA
+from ..datasets.tables import Table, Wanted, listed
+from ..exceptions import LatentiaError
+from ..report.background import FILES, summarize_background
+from ..summaries import Summary
+from ._run import Run
+from ._shared import Comparison, ReadOptions, learn, parse_sizes
+from ._tables import (
+    MISSING,
+    announce,
+    described,
+    kept_of,
+    labels_of,
+    quoted,
+    read_numbers,
+    read_table,
+    scaled_rows,
+    scaling,
+)  # fmt: skip
+
+_NOUN = "directions"
+
+
+def contrast_background(
+    run: Run,
+    source: Path,
+    background: Path,
+    k: str | None,
+    columns: str | None,
+    ignore: str | None,
+    scale: bool | None,
+    missing: str | None,
+) -> dict[str, Any]:
+    """Find directions along which cases vary more than controls, and write tables, a model and a report."""
+    sizes = parse_sizes(k or "2", _NOUN)
+    run.results(background, *FILES)
+    results, how = run.results(source, *FILES), run.reading(missing, MISSING)
+    cases = read_numbers(source, columns, ignore, 2, "a contrast needs two or more", how)
+    controls = _read_controls(background, cases, how)
+    files = cases.source, controls.source
+    sizes[0] = min(sizes[0] or 2, len(cases.columns)) if k is None else sizes[0]
+    sizes = sizes.up_to(len(cases.columns), f"{files[0]}: {len(cases.columns)} columns")
+    reading: dict[str, Any] = kept_of(cases)
+    if scale is not False:
+        reading |= scaling(cases.values)
+        say("Columns are scaled by the cases: directions and errors are in standard deviations.")
+    tables = [scaled_rows(table.values, reading) for table in (cases, controls)]
+    parameters = {name: value for name, value in run.parameters.items() if name in ("n_jobs", "verbose", "n_splits")}
+
+    def fit(size: int | None, **more: Any) -> BackgroundPCA:
+        return BackgroundPCA(size or 2, **parameters | more).fit(*tables)
+
+    def summarize(model: BackgroundPCA, _: Any) -> Summary:
+        summary = summarize_background(
+            model, tables[0], columns=cases.columns, row_labels=labels_of(cases), files=files,
+            scaling=(reading["subtracted"], reading["divided_by"]) if "divided_by" in reading else None,
+        )  # fmt: skip
+        return replace(summary, source=", ".join(map(described, (cases, controls))))
+
+    summary = learn(
+        results, " and ".join(files), sizes, fit, summarize, reading=reading,
+        compare=lambda: Comparison(_NOUN, "", lambda size: fit(size, verbose=False), _measure),
+    )  # fmt: skip
+    return summary | {"source_background": str(background)}
+
+
+def _measure(model: BackgroundPCA) -> dict[str, float]:
+    """Measure what grows with the number of directions."""
+    return {"share of variance": float(model.explained_variance_ratio_.sum())}
+
+
+def _read_controls(path: Path, cases: Table, how: ReadOptions) -> Table:
+    """Read the columns of the cases by their names, in whatever order the file has them."""
+
+    def choose(kinds: Mapping[str, str]) -> Wanted:
+        lacking = [name for name in cases.columns if name not in kinds]
+        if lacking:
+            raise LatentiaError(
+                f"{path}: expected the columns of {cases.source}; it lacks {listed(lacking)}. Leave them out of both with "
+                f"--ignore {quoted(lacking)}."
+            )
+        return Wanted(cases.columns, names=True)
+
+    how = replace(how, asked=how.asked.like(kept_of(cases)))
+    return announce(read_table(path, choose, how))

@@ -298,3 +298,10 @@ def test_what_cannot_be_used():
     with pytest.raises(LatentiaError, match="weights has shape"):
         Network([0, 1.0], [0.1], [0.1])
     assert posteriors(network, np.zeros((0, 4))).probabilities.shape == (0, 3)
+
+
+def test_minutes_are_announced(monkeypatch):
+    truth = planted.noisy_or_network(40, 15, leak=0.02)
+    monkeypatch.setattr("latentia.noisyor.inference.posterior._LONG", 0.1)
+    with pytest.warns(LatentiaWarning, match=r"Posteriors of 15 causes take about 20 ms a row: .* for 10 rows"):
+        posteriors(Network(truth.weights, truth.priors, truth.leak), truth.sample(10).X)

@@ -16,11 +16,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn import get_config
 
 from ..._parameters import seed_of
 from ..._threads import for_chunks
-from ...exceptions import LatentiaError
+from ...exceptions import LatentiaError, LatentiaWarning, warn
 from .enumeration import MOST_CAUSES, enumerate_configurations
 from .network import Network, Prepared, absorb
 from .records import QUICKSCORE, SAMPLING, SEARCH, Posteriors, as_flags, lists_of
@@ -34,6 +35,7 @@ _TERMS = 1 << 22  # of a sum over subsets with many causes
 _SEARCHED = 256  # rows at once: 16 MB of configurations
 _LEFT_OUT = np.exp(-7.0)  # odds of causes that are no candidates
 _LAST_NAT = 6.0
+_SECONDS_A_ROW, _LONG = 0.02, 60.0  # of rows with 15 to 60 causes, and seconds from which on that is said
 
 
 def posteriors(
@@ -75,6 +77,13 @@ def posteriors(
     if network.m <= MOST_CAUSES:
         enumerate_configurations(model, X, known, result, n_jobs)
         return result
+    seconds = _SECONDS_A_ROW * len(X) / effective_n_jobs(n_jobs)
+    if network.m <= _MANY and seconds > _LONG:
+        warn(
+            f"Posteriors of {network.m} causes take about {1000 * _SECONDS_A_ROW:.0f} ms a row: some {seconds / 60:.0f} minutes "
+            f"for {len(X):,} rows. Give fewer rows, more n_jobs, or fit at most {MOST_CAUSES} causes, whose posteriors take .1 ms.",
+            LatentiaWarning,
+        )
     left = np.arange(len(X))
     if network.m > _MANY:
         many = np.flatnonzero(X.sum(axis=1) > _most_present(network.m)[0])

@@ -25,7 +25,7 @@ from ..passes import Block, Blocks
 from ._chain import Chain, stationary
 from ._clusters import chains_of_clusters
 from ._emissions import PRIOR, STEPS, STRETCH, Scaling, Vectors, prior_of
-from ._steps import present, some_stretches, vectors
+from ._steps import present, even_stretches, vectors
 from .recursions import as_floats, forward_backward
 from .updates import ChainSums, add_sequences, chain_expected, observed_log_density, seen_rows
 
@@ -131,7 +131,7 @@ class Counts(Vectors):
 
     def clusters(self, blocks: Blocks, deviations: np.ndarray, k: int) -> Chain:
         """Of the roots of counts, whose noise is the same for all rates: a mean of squares is a rate."""
-        some = some_stretches(blocks, STEPS, STRETCH)
+        some = even_stretches(blocks, STEPS, STRETCH)
         roots = some.map(lambda block: [np.sqrt(block[0]), block[-1]], some.shapes)
         chains = chains_of_clusters(roots, np.full(len(deviations), _WITHIN), k)
         starts = {

@@ -20,7 +20,8 @@ from ..simplex import distributions
 from ._chain import Chain, symbol_distances
 from ._clusters import chains_of_clusters
 from ._lags import one_hot_blocks
-from ._steps import encoded, encoded_blocks, kept, present, some_stretches, spread, vectors
+from ._moves import escape_local_optimum
+from ._steps import encoded, encoded_blocks, kept, present, even_stretches, spread, vectors
 from .updates import (
     FullChainUpdate,
     GaussianChainUpdate,
@@ -297,11 +298,11 @@ class Vectors:
 
     def clusters(self, blocks: Blocks, deviations: np.ndarray, k: int) -> Chain:
         """The likeliest start from clusters, on some stretches of the steps."""
-        some = some_stretches(blocks, STEPS, STRETCH)
+        some = even_stretches(blocks, STEPS, STRETCH)
         return self.likeliest(chains_of_clusters(some, deviations, k), some, deviations)
 
     def likeliest(self, starts: Mapping[str, Chain], some: Blocks, deviations: np.ndarray) -> Chain:
-        """The chain that is likeliest on some steps: all starts make a few steps of EM, and the best of them more."""
+        """The chain that is likeliest on some steps: all starts make a few steps of EM, the best of them more, and moves."""
         e_step = over(some)
 
         def climb(start: Chain, steps: int) -> tuple[float, Chain]:
@@ -312,7 +313,7 @@ class Vectors:
         for steps, n_best in _ROUNDS:
             reached = [climb(start, steps) for start in climbed]
             climbed = [chain for _, chain in sorted(reached, key=lambda one: -one[0])[:n_best]]
-        return climbed[0]
+        return escape_local_optimum(climbed[0], climb)
 
     def update(self, chain: Chain, deviations: np.ndarray) -> GaussianChainUpdate:
         assert chain.variances is not None

@@ -936,10 +936,10 @@ def _on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chain]) -> l
     for part, half in zip(parts, reversed(moments.dealt.splits[0]), strict=True):
         some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _PIECE)
         chain = part.smoothed(moments.marginal)
-        for piece in (piece for block in some for piece in _pieces(block)):
-            alone, _, against = moments.kind.without_states(piece[0], moments.marginal, blocks.n_rows, chain)
-            gained.append(log_likelihood(*moments.kind.arguments(chain, piece)) / len(piece[0]))
-            trivial.append(float(np.mean(alone)))
+        alone, _, against = moments.kind.without_states(some.table(), moments.marginal, blocks.n_rows, chain)
+        pieces = [piece for block in some for piece in _pieces(block)]
+        gained += [log_likelihood(*moments.kind.arguments(chain, piece)) / len(piece[0]) for piece in pieces]
+        trivial += [float(one.mean()) for one in np.split(alone, np.cumsum([len(piece[0]) for piece in pieces])[:-1])]
     return trivial_checks(
         np.array(gained), np.array(trivial), extra=0, n_rows=blocks.n_rows, against=against, unit="step"
     )

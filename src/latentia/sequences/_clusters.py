@@ -48,7 +48,10 @@ def chains_of_clusters(blocks: Blocks, deviations: np.ndarray, k: int) -> dict[s
 
 def _tables(rows: np.ndarray, follows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """What steps are clustered by, shape (n, .): centred, with columns of about the same spread."""
-    yield "steps", rows - rows.mean(axis=0)
+    centred = rows - rows.mean(axis=0)
+    yield "steps", centred
+    values, axes = np.linalg.eigh(centred.T @ centred / len(rows))
+    yield "whitened steps", centred @ (axes / np.sqrt(np.maximum(values, _LEAST)))
     before, after = np.roll(rows, 1, axis=0), np.roll(rows, -1, axis=0)
     before[~np.append(False, follows)] = rows[~np.append(False, follows)]
     after[~np.append(follows, False)] = rows[~np.append(follows, False)]

@@ -20,7 +20,6 @@ from ..simplex import distributions
 from ._chain import Chain, symbol_distances
 from ._clusters import chains_of_clusters
 from ._lags import one_hot_blocks
-from ._moves import escape_local_optimum
 from ._steps import encoded, encoded_blocks, kept, present, even_stretches, spread, vectors
 from .updates import (
     FullChainUpdate,
@@ -38,7 +37,7 @@ _PER_PARAMETER = 10  # steps, for each number of a linear function
 _FLOOR = 0.02  # least variance of a feature in a state that moments may give, as a share of the feature's
 _LEAST = 1e-4  # that EM may reach: states can be far narrower than they are apart
 STEPS, STRETCH = 5000, 1000  # in which clusters are looked for, and those of a stretch
-_ROUNDS = ((8, 5), (25, 2), (100, 1))  # E-steps of every start that is left, and how many go on
+_ROUNDS = ((10, 6), (30, 3), (100, 1))  # E-steps of every start that is left, and how many go on
 PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
 
 
@@ -302,7 +301,7 @@ class Vectors:
         return self.likeliest(chains_of_clusters(some, deviations, k), some, deviations)
 
     def likeliest(self, starts: Mapping[str, Chain], some: Blocks, deviations: np.ndarray) -> Chain:
-        """The chain that is likeliest on some steps: all starts make a few steps of EM, the best of them more, and moves."""
+        """The chain that is likeliest on some steps: all starts make a few steps of EM, and the best of them more."""
         e_step = over(some)
 
         def climb(start: Chain, steps: int) -> tuple[float, Chain]:
@@ -313,7 +312,7 @@ class Vectors:
         for steps, n_best in _ROUNDS:
             reached = [climb(start, steps) for start in climbed]
             climbed = [chain for _, chain in sorted(reached, key=lambda one: -one[0])[:n_best]]
-        return escape_local_optimum(climbed[0], climb)
+        return climbed[0]
 
     def update(self, chain: Chain, deviations: np.ndarray) -> GaussianChainUpdate:
         assert chain.variances is not None

@@ -100,9 +100,10 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     The fit is deterministic, makes some passes over the data, and gives an expected error for every state.
 
     Choose it for sequences where Baum-Welch from random starts gives another answer each time. It needs some thousands of
-    steps, states that are each visited, and emissions that are linearly independent (for vectors: means that are affinely
-    independent, so at least K - 1 features). It also needs a transition matrix of full rank: states that are told apart
-    by their neighbours as well as by themselves.
+    steps, and states that are each visited. The moments need emissions that are linearly independent (for vectors: means that
+    are affinely independent, so at least K - 1 features), and a transition matrix of full rank: states that are told apart by
+    their neighbours as well as by themselves. Where vectors or counts lack this, EM starts from clusters alone, and the evidence
+    lacks the lines on moments.
 
     Parameters
     ----------
@@ -200,8 +201,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     8. With more than 2 (K + 12) symbols a second start competes with the moments': classes of symbols that are learned from
        their neighbours, as in text. Both take ten steps, and the likelier one goes on; from classes "auto" stops there,
        since on text later steps gain little on new sentences and make states fit the parts of speech less.
-    9. Of vectors, clusters of the steps compete with the moments in the same way, which are far from each other where states
-       are: neighbours are not needed to separate them.
+    9. Of vectors, clusters compete with the moments in the same way: of steps, of steps with their neighbours, and of means and
+       deviations in windows. They race on some 5,000 steps, and fit any number of states, from one column on.
     10. Steps may be missing: None or NaN in an array (all features of a vector; single symbols as numbers need
         ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what
         they may have been.
@@ -310,8 +311,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         kind, table = self._kind, self._kind.table(rows.observed)
         columns = column_moments(table, **options)
         scaling = kind.scaling(columns)
-        if isinstance(kind, Symbols) or not self.refine:
-            _check_carried(kind, scaling, self.n_components)
+        _check_carried(kind, scaling, self.n_components, columns.n if self.refine else 0)
         center, scale, deviations, _, _ = scaling
         size, seed = self.n_components + _OVERSAMPLE, self._seed
         coordinates, n_passes = lagged_coordinates(
@@ -329,7 +329,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     def _sums(self, rows: _Steps, dealt: RowGroups, like: Any) -> CountSums:
         if not isinstance(self._kind, Symbols):
             raise LatentiaError(
-                "These steps are vectors: moments are kept of symbols alone, which are counted. Fit anew."
+                "Expected symbols, found vectors: moments are kept of symbols alone, whose counts add up. Fit all sequences "
+                "together, without keep_moments."
             )
         if self.init is not None:
             raise LatentiaError("kept moments say where the chain starts: leave init out, or fit without keep_moments.")
@@ -604,14 +605,17 @@ def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
         model.covariances_ = span.covariances(model.covariances_)
 
 
-def _check_carried(kind: Emissions, scaling: Scaling, k: int) -> None:
-    """Raise where the moments of the columns do not carry the states."""
-    if k > scaling.most:
-        more = "" if isinstance(kind, Symbols) else " by moments alone; without refine=0, EM fits more from clusters"
+def _check_carried(kind: Emissions, scaling: Scaling, k: int, by_em: int = 0) -> None:
+    """Raise where neither the moments of the columns nor, of vectors, EM can carry the states."""
+    most, reason, way_out = scaling.most, f"only {scaling.why}", ""
+    if not isinstance(kind, Symbols):
+        way_out = " by moments alone; without refine=0, EM fits more from clusters"
+        if by_em:
+            most, reason, way_out = max(most, by_em), f"there are {by_em} steps", ""
+    if k > most:
         raise LatentiaError(
-            f"only {scaling.why}: this data supports at most {scaling.most} states{more}.",
-            parameter="n_components", value=k,
-        )  # fmt: skip
+            f"{reason}: this data supports at most {most} states{way_out}.", parameter="n_components", value=k
+        )
 
 
 def _starts(model: SpectralHMM, chain: Chain | None, moments: _Moments, part: Part) -> dict[str, Chain]:

@@ -38,7 +38,7 @@ from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
 from ..moments import ColumnSpan, FramedSums, WideSums, span_of
-from ..passes import Blocks, RowGroups, sample_rows
+from ..passes import Blocks, RowGroups, content_keys, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._cloud import structure_checks
 from ._evidence import Measured, checks_of, shape_checks
@@ -188,7 +188,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     }  # fmt: skip
     _compared, _order, _spare = ("means_",), 3, OVERSAMPLE
     n_components_: Annotated[int, of.size("K")]
-    covariance_type_: Annotated[str, of.optional(of.Field())]
+    covariance_type_: str
     means_: Annotated[np.ndarray, of.numbers("K V")]
     variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
     prior_strength_: Annotated[float, of.number(0.0)]
@@ -271,6 +271,14 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _of_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)
         return Moments.of_sums(sums, self.n_components)
+
+    def _dealt(self, rows: Blocks) -> RowGroups:
+        """Of few rows, which are not dealt in stretches of neighbours, the groups follow from their content, not their order."""
+        dealt = super()._dealt(rows)
+        if dealt.stretch > 1 or dealt.leaders is not None or sparse.issparse(rows[0][0]):
+            return dealt
+        keys = content_keys(rows.table()) >> np.uint64(1)
+        return RowGroups(dealt.n, dealt.seed, leaders=keys.astype(np.int64))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
         """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""
@@ -360,7 +368,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _keep(self, fitted: Fitted) -> None:
         mixture: Mixture = fitted.model.parameters
         self.means_, self.weights_, self.variance_, covariances, self.prior_strength_ = mixture
-        self.n_components_ = len(mixture.weights)
+        self.n_components_, self.covariance_type_ = len(mixture.weights), self._shape
         if covariances is not None:
             self._covariances = covariances
         self._keep_refinement(fitted.model.refinement)
@@ -541,7 +549,9 @@ def _structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
         return [*lines, spread, *full]
     trivial, few = one_gaussian(rows, blocks.n_rows)
     least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
-    shape = shape_to_try(blocks, shares.T, method._shape, least)
+    shape = shape_to_try(
+        blocks, len(mixture.weights), method._shape, least, partial(_mixture_of_shape, method)
+    ) if method.covariance_type != "auto" else ""  # fmt: skip
     return [*(replace(line, remedy=shape or line.remedy) for line in lines), spread, *full]
 
 

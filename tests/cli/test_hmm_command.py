@@ -253,7 +253,12 @@ def test_no_second_state(call, tmp_path):
         ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state is for symbols, and these steps are numbers"),
         ("x.txt", "a b c\n", ["--column", "a"], "a text file has no columns; leave --column out"),
         ("x.txt", "a b c\n", ["--two-state", "-k", "2:3"], "-k 2:3: --two-state has two states"),
-        ("x.csv", "a,b\n1.5,2\n2,1\n", ["-k", "4:5", "--refine", "0"], "columns a, b carry at most 3 states: -k 4 is too large"),
+        (
+            "x.csv",
+            "a,b\n1.5,2\n2,1\n",
+            ["-k", "4:5", "--refine", "0"],
+            "columns a, b carry at most 3 states: -k 4 is too large",
+        ),
         ("x.txt", "1 2 3\n", ["--kind", "vectors"], "Save vectors as .csv, one step per line"),
         ("x.txt", "a b\n", ["--kind", "pears"], "--kind 'pears': use one of auto, symbols, vectors"),
         ("x.txt", "a b\n", ["--jobs", "0"], "--jobs 0"),

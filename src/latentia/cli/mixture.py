@@ -111,7 +111,7 @@ def mixture(
     summary = learn(
         results, table.source, sizes, fit, told, reading=reading, described=described(table),
         compare=lambda: _comparison(rows, table, grouped, quiet) if grouped else _cross_validation(rows, table, quiet, shapes),
-        said=_shape_lines,
+        said=lambda model: _shape_lines(model, covariance),
     )  # fmt: skip
     return summary | criteria
 
@@ -197,12 +197,12 @@ def _fit(
     return MultiViewMixture(size, **options).fit(rows, views=places)  # type: ignore[arg-type]
 
 
-def _shape_lines(model: Any) -> list[str]:
+def _shape_lines(model: Any, asked: str) -> list[str]:
     """Say which shape was taken, where several were compared."""
-    check = next((one for one in model.evidence_.checks if one.name == "held-out log-likelihood"), None)
-    if check is None or "Shapes were" not in check.meaning:
+    if asked != "auto" or not isinstance(model, SphericalGaussianMixture):
         return []
-    return [f"Shape of the components: {model.covariance_type_}. {check.meaning}"]
+    checks = [check.meaning for check in model.evidence_.checks if check.name == "held-out log-likelihood"]
+    return [" ".join([f"Shape of the components: {model.covariance_type_}.", *checks])]
 
 
 def _cross_validation(rows: Any, table: Table, options: dict[str, Any], shapes: dict[int | None, str]) -> Comparison:

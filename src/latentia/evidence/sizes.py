@@ -198,7 +198,7 @@ def _mean_held_out(size: Size) -> float:
 
 
 def as_likely(held_out: np.ndarray, best: np.ndarray) -> bool:
-    """Return True if rows are as likely as under the best model: within a paired standard error, and at most .02 nats a row below."""
+    """Return True if rows are as likely as under the best model: within a paired standard error, and .02 nats a row."""
     below = best - held_out
     error = float(below.std()) / np.sqrt(max(len(below) - 1, 1))
     return float(below.mean()) <= min(error, _MOST_BELOW)

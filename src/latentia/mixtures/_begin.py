@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,8 @@ _MOST_ROWS = 10_000  # on which starts are compared
 _MERGERS, _STEPS = 3, 20  # that are tried, and of EM after each
 _FEW_STEPS = 3  # of EM with another shape
 _PER_COLUMN = 10  # rows, from which on a covariance can be fitted
-MOMENTS, _BALLS = "moments", "balls"
+_FLAT = 1e-4  # variance of a direction, of the widest one, up to which whitening widens it
+MOMENTS, _BALLS, _WHITENED = "moments", "balls", "whitened: "
 
 
 class Begun(NamedTuple):
@@ -65,6 +66,7 @@ def likeliest_start(
     only = () if MOMENTS in ways and by_moments is None else ways  # where a part lacks it, all compete
     labels = label_starts(rows.table, k, only) if others else {}
     shares = {name: shares_of_labels(one, k) for name, one in labels.items()}
+    stretched = _stretched_labels(rows.table, k, only) if others and shape != "spherical" else {}
     moves, round_ = others and not only, shape == "spherical"
     found, start = "", None
     if round_ or not only or _BALLS in only:
@@ -75,6 +77,7 @@ def likeliest_start(
         start = best.shares
     shaped = GaussianRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS, shrink)
     all_shares = {} if start is None else {_BALLS: start}
+    shares |= {name: shares_of_labels(one, k) for name, one in stretched.items()}
     all_shares |= {name: one for name, one in shares.items() if not only or name == only[-1]}
     ready = {name: shaped.start(one) for name, one in all_shares.items()}
     if moves or len(ready) > 1:
@@ -83,6 +86,17 @@ def likeliest_start(
     else:
         ((way, mixture),) = ready.items()
     return Begun(mixture.moved(moments.columns.mean), (found, way) if way == _BALLS else (way,))
+
+
+def _stretched_labels(table: np.ndarray, k: int, only: Collection[str]) -> dict[str, np.ndarray]:
+    """Label rows after whitening: long clusters side by side are not cut across there."""
+    wanted = [name.removeprefix(_WHITENED) for name in only if name.startswith(_WHITENED)]
+    if only and not wanted:
+        return {}
+    centred = table - table.mean(axis=0)
+    values, axes = np.linalg.eigh(centred.T @ centred / len(table))
+    scale = np.sqrt(np.maximum(values, _FLAT * max(float(values[-1]), np.finfo(float).tiny)))
+    return {_WHITENED + name: one for name, one in label_starts(centred @ (axes / scale), k, wanted).items()}
 
 
 def gain_over_one_fewer(blocks: Blocks, moments: Moments, mixture: Mixture) -> float:

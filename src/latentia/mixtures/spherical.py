@@ -87,7 +87,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     covariance_type : {"spherical", "diag", "full", "tied", "auto"}, default="spherical"
         Shape of the components, as in scikit-learn: balls of their own size, a variance for each feature, any ellipsoid, or
-        one ellipsoid for all. The last three start from the spherical mixture, or from the clusters that its starts were, and
+        one ellipsoid for all. The last three start from the spherical mixture, or from clusters of rows, whitened or not, and
         are fitted by plain EM, with all rows in memory. "auto" takes the one with the fewest parameters under which rows that
         are held out are about as likely as under the best; see ``covariance_type_`` and *held-out log-likelihood* in the
         evidence. It costs some twenty fits of at most 5,000 rows without error bars. Sparse rows, kept moments and the
@@ -273,7 +273,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return Moments.of_sums(sums, self.n_components)
 
     def _dealt(self, rows: Blocks) -> RowGroups:
-        """Of few rows, which are not dealt in stretches of neighbours, the groups follow from their content, not their order."""
+        """Groups of the rows: by their content, not their order, where rows are too few for stretches of neighbours."""
         dealt = super()._dealt(rows)
         if dealt.stretch > 1 or dealt.leaders is not None or sparse.issparse(rows[0][0]):
             return dealt

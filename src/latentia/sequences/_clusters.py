@@ -1,9 +1,9 @@
 """Starts for vectors: clusters of the steps, and how steps move from one to another.
 
-States that are far from each other are clusters of the steps, whatever their order. Those that differ in how much steps vary are
-clusters of means and deviations in a window about each step, and those that steps pass through in an order are clusters of steps
-together with their neighbours. Each is found by k-means from centres that are computed from the data (see `latentia.clusters`).
-Where states overlap, and their neighbours tell them apart, the moments are the better start.
+States that are far from each other are clusters of the steps, whatever their order. Those that differ in how much steps vary
+are clusters of means and deviations in a window about each step, and those that steps pass through in an order are clusters of
+steps together with their neighbours. Each is found by k-means from centres that are computed from the data, see
+`latentia.clusters`. Where states overlap, and their neighbours tell them apart, the moments are the better start.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from ..passes import Block, Blocks
 from ._chain import Chain, stationary
 from ._clusters import chains_of_clusters
 from ._emissions import PRIOR, STEPS, STRETCH, Scaling, Vectors, prior_of
-from ._steps import present, even_stretches, vectors
+from ._steps import even_stretches, present, vectors
 from .recursions import as_floats, forward_backward
 from .updates import ChainSums, add_sequences, chain_expected, observed_log_density, seen_rows
 

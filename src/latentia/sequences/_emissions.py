@@ -20,7 +20,7 @@ from ..simplex import distributions
 from ._chain import Chain, symbol_distances
 from ._clusters import chains_of_clusters
 from ._lags import one_hot_blocks
-from ._steps import encoded, encoded_blocks, kept, present, even_stretches, spread, vectors
+from ._steps import encoded, encoded_blocks, even_stretches, kept, present, spread, vectors
 from .updates import (
     FullChainUpdate,
     GaussianChainUpdate,

@@ -254,7 +254,7 @@ def some_stretches(blocks: Blocks, most: int, stretch: int) -> Blocks:
 
 
 def even_stretches(blocks: Blocks, most: int, stretch: int) -> Blocks:
-    """Return about ``most`` steps in memory, every so many-th stretch of all: the same ones however steps are cut into blocks."""
+    """Return about ``most`` steps in memory, in evenly spread stretches: the same ones however steps are cut into blocks."""
     every = -(-blocks.n_rows // most)
     steps, lengths = [], []
     for block in blocks:

@@ -102,8 +102,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     Choose it for sequences where Baum-Welch from random starts gives another answer each time. It needs some thousands of
     steps, and states that are each visited. The moments need emissions that are linearly independent (for vectors: means that
     are affinely independent, so at least K - 1 features), and a transition matrix of full rank: states that are told apart by
-    their neighbours as well as by themselves. Where vectors or counts lack this, EM starts from clusters alone, and the evidence
-    lacks the lines on moments.
+    their neighbours as well as by themselves. Where vectors or counts lack this, EM starts from clusters alone, and the
+    evidence lacks the lines on moments.
 
     Parameters
     ----------
@@ -321,7 +321,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         sums, starts = accumulate(table, [statistic, _Starts(coordinates)], **options)
         whole, seen = (np.asarray(blocks.lengths) for blocks in (rows.whole, rows.observed))
         n_passes += rows.n_passes + 2
-        return _Moments(kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes, whole, seen, scaling.most)
+        return _Moments(
+            kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes, whole, seen, scaling.most
+        )
 
     def _by_content(self, rows: _Steps) -> RowGroups:
         return by_content(rows.observed)
@@ -764,7 +766,8 @@ class _Starts:
 class _Moments:
     """Means and standard deviations (1 for symbols) of the columns, moments of groups of steps, and first steps.
 
-    They carry ``most`` states. ``lengths`` are those of the sequences, and ``lengths_seen`` of the pieces that missing steps cut them into.
+    They carry ``most`` states. ``lengths`` are those of the sequences, and ``lengths_seen`` of the pieces that missing steps
+    cut them into.
     """
 
     kind: Emissions

@@ -166,7 +166,7 @@ def content_keys(table: np.ndarray, seed: int = 0) -> np.ndarray:
     """
     spread = np.nanstd(table, axis=0)
     cells = np.round((table - np.nanmean(table, axis=0)) / np.where(spread > 0, spread, 1.0), _DIGITS)
-    return mixed_bits(_hashes([cells]) ^ mixed_bits(np.uint64([seed])))
+    return mixed_bits(_hashes([cells]) ^ mixed_bits(np.array([seed], np.uint64)))
 
 
 def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:

@@ -417,15 +417,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """What the fit leaves of the moments, errors of parts, changes in the course of the data, and independent steps."""
         moments: _Moments = fitted.moments
         refined: _RefinedChain = fitted.model
-        parts, lines, of_moments = fitted.errors(self.n_splits), list[Check](), [_without_moments(moments)]
-        n_steps = moments.of(moments.dealt.all).n
-        if fitted.found is not None:
-            measured = _measured(fitted.found, moments)
-            misfits = _misfits(refined.parameters, fitted.found, moments, measured.surplus)
-            apart = moments.kind.apart(refined.parameters, moments.deviations)
-            parts = parts.widened(misfits.together(bool(self.refine)).bias(apart), self._farthest)
-            refines = len(refined.refinement.log_likelihood) > 0
-            of_moments = [*misfits.checks("states", "past and future", "features", refines), *tensor_checks(measured)]
+        lines, n_steps = list[Check](), moments.of(moments.dealt.all).n
+        parts, of_moments = _weigh_moments(refined, fitted, fitted.errors(self.n_splits))
         if parts.errors is not None:
             known = moments.kind.least_errors(refined.parameters, moments.deviations, self.weights_ * n_steps)
             parts = replace(parts, errors=np.maximum(parts.errors, known))
@@ -889,6 +882,18 @@ def _one_more(chain: Chain, moments: _Moments, steps: _Steps) -> tuple[Check, np
     )  # fmt: skip
     misses = np.zeros(k) if check.holds else kind.nearest(chain.emissions, more.emissions, moments.deviations)
     return check, misses
+
+
+def _weigh_moments(refined: _RefinedChain, fitted: Fitted, parts: PartErrors) -> tuple[PartErrors, list[Check]]:
+    """Widen errors by what the fit leaves of the moments, and build the lines on moments, where they carry the states."""
+    moments: _Moments = fitted.moments
+    if fitted.found is None:
+        return parts, [_without_moments(moments)]
+    measured, apart = _measured(fitted.found, moments), moments.kind.apart(refined.parameters, moments.deviations)
+    misfits = _misfits(refined.parameters, fitted.found, moments, measured.surplus)
+    refines = len(refined.refinement.log_likelihood) > 0
+    lines = [*misfits.checks("states", "past and future", "features", refines), *tensor_checks(measured)]
+    return parts.widened(misfits.together(refines).bias(apart), moments.kind.most), lines
 
 
 def _without_moments(moments: _Moments) -> Check:

@@ -57,6 +57,8 @@ class Estimator(BaseEstimator):
     """What one component is called, several, and the rows."""
     _rival: ClassVar[str] = "No rival with other assumptions is known: what all parts of the data miss is not in it."
     """Whether a second method sees errors that all parts of the data share."""
+    _is_compared: bool = False
+    """Whether the evidence chooses this fit's number of components among several."""
     _column_names: Any = None
     reading_: Mapping[str, Any] = MappingProxyType({})
     """How a command read its file."""
@@ -73,6 +75,10 @@ class Estimator(BaseEstimator):
 
     def _check_fitted(self) -> None:
         """Raise for fitted attributes that are right one by one and not together: after `latentia.load` has read them."""
+
+    def _columns_compared(self) -> dict[str, Any]:
+        """What else than the number of components was chosen, as columns of ``comparison_``."""
+        return {}
 
     def _candidates(self, *args: Any, **kwargs: Any) -> Sequence[int] | None:
         """Numbers of components that "auto" compares on the data of ``fit``; None for those that all families have."""
@@ -237,7 +243,7 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
         sizes = until_enough(CANDIDATES, found) if own is None else and_beyond(own, found)
     for size in sizes:
         one = copy(empty)
-        one.__dict__ = empty.__dict__ | {"n_components": int(size)}
+        one.__dict__ = empty.__dict__ | {"n_components": int(size), "_is_compared": True}
         try:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
@@ -253,9 +259,12 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
     best.evidence_.forget_sizes(fits)
     for message in heard[size]:
         warn(cast(Any, message.message), cast(Any, message.category))
+    del best._is_compared
     best.__dict__ |= {
         "n_components": asked, "n_components_": size, "recommendation_": why,
-        "comparison_": [one.row() for one in sorted(found, key=lambda one: one.n_components)],
+        "comparison_": [
+            one.row() | fits[one.n_components]._columns_compared() for one in sorted(found, key=lambda one: one.n_components)
+        ],
     }  # fmt: skip
     return best
 

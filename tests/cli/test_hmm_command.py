@@ -124,8 +124,11 @@ def test_a_range_is_compared(call, rows, recommended, text, vectors, tmp_path):
     best, _ = recommended(printed, compared)
     assert len(latentia.load(tmp_path / "o" / "model.npz").weights_) == best
     assert "Other numbers of states" in (tmp_path / "o" / "report.html").read_text("utf-8")
-    printed = call("hmm", vectors, "-k", "2:9", "--refine", 1, "--columns", "pulse,pressure", "--out", tmp_path / "v")
+    printed = call("hmm", vectors, "-k", "2:5", "--refine", 1, "--columns", "pulse,pressure", "--out", tmp_path / "v")
     assert "a tenth of every sequence" in printed
+    assert [row["states"] for row in rows(tmp_path / "v" / "comparison.csv")] == ["2", "3", "4", "5"]
+    options = ["--refine", 0, "--columns", "pulse,pressure", "--out", tmp_path / "m"]
+    printed = call("hmm", vectors, "-k", "2:9", *options)
     assert "columns pulse, pressure carry at most 3 states: the range stops there" in printed
     compared = rows(tmp_path / "v" / "comparison.csv")
     assert float(compared[1]["held-out log-likelihood"]) > float(compared[0]["held-out log-likelihood"]) + 0.1
@@ -250,7 +253,12 @@ def test_no_second_state(call, tmp_path):
         ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state is for symbols, and these steps are numbers"),
         ("x.txt", "a b c\n", ["--column", "a"], "a text file has no columns; leave --column out"),
         ("x.txt", "a b c\n", ["--two-state", "-k", "2:3"], "-k 2:3: --two-state has two states"),
-        ("x.csv", "a,b\n1.5,2\n2,1\n", ["-k", "4:5"], "columns a, b carry at most 3 states: -k 4 is too large"),
+        (
+            "x.csv",
+            "a,b\n1.5,2\n2,1\n",
+            ["-k", "4:5", "--refine", "0"],
+            "columns a, b carry at most 3 states: -k 4 is too large",
+        ),
         ("x.txt", "1 2 3\n", ["--kind", "vectors"], "Save vectors as .csv, one step per line"),
         ("x.txt", "a b\n", ["--kind", "pears"], "--kind 'pears': use one of auto, symbols, vectors"),
         ("x.txt", "a b\n", ["--jobs", "0"], "--jobs 0"),

@@ -253,3 +253,16 @@ def test_what_tells_real_rows_from_drawn_ones_has_the_names_of_the_file(tmp_path
     (tmp_path / "d.csv").write_text("\n".join(["waiting,other", *lines]) + "\n")
     shown = call("mixture", tmp_path / "d.csv", "-k", 2, "--evidence", "--out", tmp_path / "o")
     assert "waiting" in shown.partition("tells them apart most")[2]
+
+
+def test_shapes_are_compared_with_numbers_by_default(call, rows, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=300)
+    lines = [f"{12 * x:.5f},{5 * k + y:.5f}" for k, x, y in zip(labels, *rng.standard_normal((2, 300)), strict=True)]
+    (tmp_path / "x.csv").write_text("\n".join(["a,b", *lines]))
+    printed = call("mixture", tmp_path / "x.csv", "-k", "2:3", "--no-scale", "--out", tmp_path / "o")
+    compared = rows(tmp_path / "o" / "comparison.csv")
+    assert compared[0]["shape"] in ("diag", "tied", "full")
+    assert f"Shape of the components: {compared[0]['shape']}. " in printed
+    found = np.array([int(row["component"]) for row in rows(tmp_path / "o" / "labels.csv")])
+    assert agreement(found, labels) > 0.95

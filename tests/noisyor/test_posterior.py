@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 
-from latentia import LatentiaError
+from latentia import LatentiaError, LatentiaWarning
 from latentia.noisyor.inference import (
     ENUMERATION,
     QUICKSCORE,
@@ -301,7 +301,7 @@ def test_what_cannot_be_used():
 
 
 def test_minutes_are_announced(monkeypatch):
-    truth = planted.noisy_or_network(40, 15, leak=0.02)
+    network = planted(15, 40, 1)
     monkeypatch.setattr("latentia.noisyor.inference.posterior._LONG", 0.1)
     with pytest.warns(LatentiaWarning, match=r"Posteriors of 15 causes take about 20 ms a row: .* for 10 rows"):
-        posteriors(Network(truth.weights, truth.priors, truth.leak), truth.sample(10).X)
+        posteriors(network, drawn(network, 10, 1))

@@ -71,10 +71,45 @@ def test_one_feature_carries_two_states_wherever_the_origin_is():
     chain = planted.gaussian_chain(20_000, 2, 1, separation=3, persistence=0.7, random_state=1)
     model = SpectralHMM(2).fit(chain.X + 1e6)
     assert np.abs(np.sort(model.means_.ravel()) - 1e6 - np.sort(chain.means.ravel())).max() < 0.2
-    with pytest.raises(
-        LatentiaError, match="^n_components=3: only 1 of 1 features vary: this data supports at most 2 states"
-    ):
-        SpectralHMM(3).fit(chain.X)
+    with pytest.raises(LatentiaError, match="at most 2 states by moments alone; without refine=0, EM fits more"):
+        SpectralHMM(3, refine=0).fit(chain.X)
+
+
+def test_one_feature_carries_many_states_by_em_from_clusters():
+    rng = np.random.default_rng(0)
+    states = np.repeat(rng.integers(5, size=300), 10)
+    levels = np.array([0.0, 3.0, 6.0, 9.0, 12.0])
+    model = SpectralHMM(5).fit(levels[states] + rng.standard_normal(3000))
+    assert model.start_ == "clusters"
+    np.testing.assert_allclose(np.sort(model.means_.ravel()), levels, atol=0.3)
+    assert model.evidence_.grade in ("supported", "with care")
+    assert any(check.name == "states by moments" for check in model.evidence_.checks)
+    assert model.sample(10)[0].shape == (10, 1)
+
+
+def test_states_that_differ_in_spread_alone_are_found():
+    rng = np.random.default_rng(1)
+    spreads = np.array([0.3, 1.0, 3.0])
+    states = np.repeat(rng.integers(3, size=60), 50)
+    model = SpectralHMM(3).fit(spreads[states] * rng.standard_normal(3000))
+    np.testing.assert_allclose(np.sort(np.sqrt(model.variances_.ravel())), spreads, rtol=0.15)
+    nearest = np.argsort(model.variances_.ravel())
+    x = spreads[states] * rng.standard_normal(3000)
+    assert (nearest[states] == model.predict(x)).mean() > 0.9
+    gain = next(check for check in model.evidence_.checks if check.name == "better than one Gaussian")
+    assert gain.holds
+
+
+def test_more_states_than_columns_with_covariances_missing_steps_and_a_given_start():
+    rng = np.random.default_rng(2)
+    X = np.repeat(4.0 * rng.integers(4, size=200), 8)[:, None] + rng.standard_normal((1600, 2))
+    full = SpectralHMM(4, covariance_type="full", n_splits=1).fit(X)
+    assert full.covariances_.shape == (4, 2, 2)
+    again = SpectralHMM(4, init=full, n_splits=1).fit(X)
+    assert again.start_ == "init"
+    X[50:60] = np.nan
+    gappy = SpectralHMM(4, n_splits=1).fit(X)
+    assert recovery_errors(gappy.means_, full.means_, norm="l2").max() < 0.2
 
 
 @pytest.mark.parametrize(
@@ -331,7 +366,7 @@ def test_a_fit_that_fails_changes_nothing(chain, vectors):
     model = SpectralHMM(4).fit(chain.symbols)
     path = model.predict(chain.symbols)
     with pytest.raises(LatentiaError, match="supports at most 4 states"):
-        model.set_params(n_components=9).fit(vectors.X[:, :3])
+        model.set_params(n_components=9, refine=0).fit(vectors.X[:, :3])
     assert (model.predict(chain.symbols) == path).all()
     assert len(set(model.sample(1000)[1])) == 4
 

@@ -89,7 +89,7 @@ def hmm(
     described = _described(data)
     say(described)
     few = data.symbols or kind == "counts"
-    most = len(np.unique(data.steps[data.there])) if few else data.steps.shape[1] + 1
+    most = len(np.unique(data.steps[data.there])) if few else _most_of_vectors(data, refine)
     sizes = sizes.up_to(most, described)
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     if not two_state:
@@ -114,6 +114,11 @@ def hmm(
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
     return summary | criteria
+
+
+def _most_of_vectors(data: Sequences, refine: Any) -> int:
+    """Return how many states vectors carry: by moments one more than columns, by EM as many as steps."""
+    return max(data.steps.shape[1] + 1, len(data.steps) if refine else 0)
 
 
 def _described(data: Sequences) -> str:

@@ -42,7 +42,7 @@ def mixture(
     ignore: str | None = None,
     scale: bool | None = None,
     views: str | None = None,
-    covariance: str = "spherical",
+    covariance: str = "auto",
     distribution: str | None = None,
     refine: str = "auto",
     keep_moments: bool = False,
@@ -62,8 +62,8 @@ def mixture(
         Bring the columns to standard deviation 1 first (default: yes).
     views
         Three or more groups of columns, independent given the component: "a,b,c;d,e;f,g".
-    covariance : {spherical, diag, full, tied}
-        Shape of the components: spherical, diag, full, or tied (one for all).
+    covariance : {auto, spherical, diag, full, tied}
+        Shape of the components: spherical, diag, full, or tied (one for all); auto compares them on held-out rows.
     distribution : {bernoulli, gaussian}
         bernoulli or gaussian, for --views; by default bernoulli for columns of 0 and 1.
     missing
@@ -86,7 +86,8 @@ def mixture(
     if grouped:
         options["distribution"] = distribution or _distribution(table.values)
     else:
-        options |= {"covariance_type": covariance, "keep_moments": keep_moments}
+        shape = "spherical" if covariance == "auto" and keep_moments else covariance
+        options |= {"covariance_type": shape, "keep_moments": keep_moments}
     if not grouped and scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: distances and errors are in standard deviations.")
@@ -100,10 +101,17 @@ def mixture(
             row_labels=labels_of(table), effects=moved(model, rows), **units_mixture(model),
         )  # fmt: skip
 
+    shapes: dict[int | None, str] = {}
+
+    def fit(size: int | None) -> Any:
+        shape = {"covariance_type": shapes[size]} if size in shapes else {}
+        return _fit(rows, table.columns, grouped, size, options | shape)
+
+    quiet = options | {"verbose": False}
     summary = learn(
-        results, table.source, sizes, lambda size: _fit(rows, table.columns, grouped, size, options), told, reading=reading,
-        described=described(table),
-        compare=lambda: _comparison(rows, table, grouped, options | {"verbose": False}),
+        results, table.source, sizes, fit, told, reading=reading, described=described(table),
+        compare=lambda: _comparison(rows, table, grouped, quiet) if grouped else _cross_validation(rows, table, quiet, shapes),
+        said=lambda model: _shape_lines(model, covariance),
     )  # fmt: skip
     return summary | criteria
 
@@ -146,9 +154,9 @@ def _left_out(chosen: list[str] | None, ignore: str | None, apart: Covariates, o
 
 
 def _check_covariance(covariance: str, grouped: list[list[str]], refine: Any) -> None:
-    if covariance != "spherical" and grouped:
+    if covariance != "auto" and grouped:
         raise LatentiaError("--covariance is for components of all columns; leave it out with --views.")
-    if covariance != "spherical" and not refine:
+    if covariance not in ("auto", "spherical") and not refine:
         raise LatentiaError(f"--covariance {covariance}: such components are fitted by EM; leave --refine 0 out.")
 
 
@@ -177,7 +185,9 @@ def _shown(values: Any) -> Any:
 # --- fitting ----------------------------------------------------------------------------------------------------
 
 
-def _fit(rows: Any, columns: list[str], grouped: list[list[str]], size: int | None, options: dict[str, Any]) -> Any:
+def _fit(
+    rows: Any, columns: list[str], grouped: list[list[str]], size: int | list[int] | None, options: dict[str, Any]
+) -> Any:
     if not grouped:
         # Blocks bring the names of the columns, and hold no missing cells.
         has_gaps = not sparse.issparse(rows) and np.isnan(rows).any()
@@ -185,6 +195,32 @@ def _fit(rows: Any, columns: list[str], grouped: list[list[str]], size: int | No
         return SphericalGaussianMixture(size, **options).fit(X)  # type: ignore[arg-type]
     places = [places_of(columns, group) for group in grouped]
     return MultiViewMixture(size, **options).fit(rows, views=places)  # type: ignore[arg-type]
+
+
+def _shape_lines(model: Any, asked: str) -> list[str]:
+    """Say which shape was taken, where several were compared."""
+    if asked != "auto" or not isinstance(model, SphericalGaussianMixture):
+        return []
+    checks = [check.meaning for check in model.evidence_.checks if check.name == "held-out log-likelihood"]
+    return [" ".join([f"Shape of the components: {model.covariance_type_}.", *checks])]
+
+
+def _cross_validation(rows: Any, table: Table, options: dict[str, Any], shapes: dict[int | None, str]) -> Comparison:
+    """Models of all rows, compared by rows that each are predicted by fits without it; ``shapes`` gets those chosen."""
+
+    def fit(size: int) -> Any:
+        model = _fit(rows, table.columns, [], [size], options)
+        shapes[size] = model.covariance_type_
+        return model
+
+    def measure(model: Any) -> dict[str, Any]:
+        held_out = next((check.held_out for check in model.evidence_.checks if check.held_out is not None), None)
+        return {
+            "shape": model.covariance_type_, "held-out log-density": np.nan if held_out is None else float(held_out.mean()),
+            "BIC": model.bic(rows), "AIC": model.aic(rows), "smallest share": float(model.weights_.min()),
+        }  # fmt: skip
+
+    return Comparison("components", "each row by fits without it", fit, measure)
 
 
 def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict[str, Any]) -> Comparison:

@@ -19,7 +19,7 @@ from .repeats import (
 )
 from .settled import settled_checks
 from .simulated import Drawn, simulated_checks
-from .sizes import CANDIDATES, Size, all_sizes, and_beyond, beyond, enough_sizes, recommend, until_enough
+from .sizes import CANDIDATES, Size, all_sizes, and_beyond, as_likely, beyond, enough_sizes, recommend, until_enough
 from .spectrum import left_out, noise_limit
 from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
@@ -53,6 +53,7 @@ __all__ = [
     "again_text",
     "all_sizes",
     "and_beyond",
+    "as_likely",
     "at_least",
     "at_most",
     "between",

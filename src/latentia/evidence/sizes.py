@@ -197,13 +197,17 @@ def _mean_held_out(size: Size) -> float:
     return -np.inf if size.held_out is None else float(size.held_out.mean())
 
 
-def _as_likely(size: Size, best: Size) -> bool:
-    """Whether it predicts other rows as well as the best one, up to a standard error, and nearly so in any case."""
-    assert size.held_out is not None
-    assert best.held_out is not None
-    below = best.held_out - size.held_out
+def as_likely(held_out: np.ndarray, best: np.ndarray) -> bool:
+    """Return True if rows are as likely as under the best model: within a paired standard error, and .02 nats a row."""
+    below = best - held_out
     error = float(below.std()) / np.sqrt(max(len(below) - 1, 1))
     return float(below.mean()) <= min(error, _MOST_BELOW)
+
+
+def _as_likely(size: Size, best: Size) -> bool:
+    assert size.held_out is not None
+    assert best.held_out is not None
+    return as_likely(size.held_out, best.held_out)
 
 
 def _reason(chosen: Size, best: Size, many: str) -> str:

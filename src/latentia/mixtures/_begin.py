@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from ..clusters import label_starts, shares_of_labels
 from ..exceptions import LatentiaError
+from ..likelihood import log, normalised
 from ..passes import Blocks, sample_rows
 from ._moments import Moments
 from ._moves import Shape, merged_shares
@@ -18,7 +21,8 @@ _MOST_ROWS = 10_000  # on which starts are compared
 _MERGERS, _STEPS = 3, 20  # that are tried, and of EM after each
 _FEW_STEPS = 3  # of EM with another shape
 _PER_COLUMN = 10  # rows, from which on a covariance can be fitted
-MOMENTS, _BALLS = "moments", "balls"
+_FLAT = 1e-4  # variance of a direction, of the widest one, up to which whitening widens it
+MOMENTS, _BALLS, _WHITENED = "moments", "balls", "whitened: "
 
 
 class Begun(NamedTuple):
@@ -62,6 +66,7 @@ def likeliest_start(
     only = () if MOMENTS in ways and by_moments is None else ways  # where a part lacks it, all compete
     labels = label_starts(rows.table, k, only) if others else {}
     shares = {name: shares_of_labels(one, k) for name, one in labels.items()}
+    stretched = _stretched_labels(rows.table, k, only) if others and shape != "spherical" else {}
     moves, round_ = others and not only, shape == "spherical"
     found, start = "", None
     if round_ or not only or _BALLS in only:
@@ -72,6 +77,7 @@ def likeliest_start(
         start = best.shares
     shaped = GaussianRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS, shrink)
     all_shares = {} if start is None else {_BALLS: start}
+    shares |= {name: shares_of_labels(one, k) for name, one in stretched.items()}
     all_shares |= {name: one for name, one in shares.items() if not only or name == only[-1]}
     ready = {name: shaped.start(one) for name, one in all_shares.items()}
     if moves or len(ready) > 1:
@@ -80,6 +86,17 @@ def likeliest_start(
     else:
         ((way, mixture),) = ready.items()
     return Begun(mixture.moved(moments.columns.mean), (found, way) if way == _BALLS else (way,))
+
+
+def _stretched_labels(table: np.ndarray, k: int, only: Collection[str]) -> dict[str, np.ndarray]:
+    """Label rows after whitening: long clusters side by side are not cut across there."""
+    wanted = [name.removeprefix(_WHITENED) for name in only if name.startswith(_WHITENED)]
+    if only and not wanted:
+        return {}
+    centred = table - table.mean(axis=0)
+    values, axes = np.linalg.eigh(centred.T @ centred / len(table))
+    scale = np.sqrt(np.maximum(values, _FLAT * max(float(values[-1]), np.finfo(float).tiny)))
+    return {_WHITENED + name: one for name, one in label_starts(centred @ (axes / scale), k, wanted).items()}
 
 
 def gain_over_one_fewer(blocks: Blocks, moments: Moments, mixture: Mixture) -> float:
@@ -104,38 +121,42 @@ def gain_of_full(rows: np.ndarray, shares: np.ndarray, shape: Shape) -> float | 
     return heights[0] - heights[1]
 
 
-def shape_to_try(blocks: Blocks, shares: np.ndarray, shape: Shape, least: float) -> str:
-    """Advice to ask for another ``covariance_type``, where that describes a sample of rows better than one Gaussian does.
+def shape_to_try(
+    blocks: Blocks, k: int, shape: Shape, least: float, fit: Callable[[np.ndarray, Shape], Mixture]
+) -> str:
+    """Advise another ``covariance_type``, where a fit of it describes a sample of rows better than one Gaussian does.
 
     Parameters
     ----------
-    shares : ndarray of shape (K, n)
-        Of the sample's rows in the components that were fitted, where EM starts.
+    k : int
+        Number of components.
     shape : str
-        Of these components.
+        Of the components that were fitted.
     least : float
         Nats a row, less Schwarz's penalty, of one Gaussian.
+    fit : callable
+        ``fit(rows, shape)``: the mixture of some rows, from starts of its own.
     """
     (rows,) = sample_rows(blocks)
     n, width = rows.shape
-    if n < _PER_COLUMN * width:
+    if n < _PER_COLUMN * width or sparse.issparse(rows):
         return ""
-    center, gains = np.asarray(rows.mean(axis=0)).ravel(), dict[Shape, float]()
+    gains = dict[Shape, float]()
     others: tuple[Shape, ...] = ("diag", "tied", "full")
     for other in others:
         if other == shape:
             continue
-        shaped = GaussianRows.of(Blocks.from_array(rows), center, other)
         try:
-            height = shaped.climb(shaped.start(shares), _STEPS).height / n
+            mixture = fit(rows, other)
         except LatentiaError:  # singular
             continue
-        penalty = 0.5 * n_parameters(len(shares), width, other) * np.log(blocks.n_rows) / blocks.n_rows
+        height = float(normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1].mean())
+        penalty = 0.5 * n_parameters(k, width, other) * np.log(blocks.n_rows) / blocks.n_rows
         gains[other] = height - penalty - least
     best = max(gains, key=gains.__getitem__, default=None)
     if best is None or gains[best] <= 0:
         return ""
     return (
         f"Compare with covariance_type={best!r}: such components predict a sample of rows better than one component, by "
-        f"{gains[best]:.2g} nats a row."
+        f"{gains[best]:.2g} nats a row. covariance_type='auto' compares all shapes on held-out rows."
     )

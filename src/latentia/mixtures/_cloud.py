@@ -21,7 +21,7 @@ from sklearn.covariance import oas
 from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
 from ..likelihood import log, normalised, one_gaussian
-from ..passes import Blocks, RowGroups, sample_rows
+from ..passes import Blocks, RowGroups, content_keys, sample_rows
 from ._nulls import MOST_ROWS, NULLS, null_checks
 from ._rows import Mixture
 
@@ -85,9 +85,10 @@ def _of_clouds(blocks: Blocks, fit: Callable[[Blocks], Mixture], seed: int) -> l
     (rows,) = sample_rows(blocks, _SAMPLE)
     if blocks.n_rows > MOST_ROWS or sparse.issparse(rows):
         return []
-    found, half = [], len(rows) // 2
+    table = np.asarray(rows)
+    table, found, half = table[np.argsort(content_keys(table), kind="stable")], list[float](), len(table) // 2
     for number in range(NULLS):
-        cloud = one_cloud(np.asarray(rows), seed + number)
+        cloud = one_cloud(table, seed + number)
         with contextlib.suppress(LatentiaError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found.append(_gain(fit(Blocks.from_array(cloud[:half])), cloud[:half], cloud[half:]))

@@ -20,6 +20,7 @@ _SAMPLE = 2000  # rows in which copies are looked for
 _SAMPLE_ENTRIES = 20_000_000
 _WIDEST = 200_000  # columns: wider tables are sparse
 _FEWEST_ROWS = 16
+_DIGITS = 6  # of cells, in standard deviations of their column, that enter hashes of content
 _STRIPS = 16  # blocks of sequences in which copies are looked for
 _LONG = 8  # entries of a row of whole numbers from which on another one like it is no accident
 _REPEATED = 0.5  # copies that a row has on average, in a source that repeats itself
@@ -145,6 +146,27 @@ def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> RowGr
         first = (mixed_bits(hashes) >> np.uint64(2)).astype(np.int64) // n * n
         leaders[block.rows] = np.repeat(first, lengths) + place // stretch
     return RowGroups(n, 0, leaders=leaders)
+
+
+def content_keys(table: np.ndarray, seed: int = 0) -> np.ndarray:
+    """A number for the content of each row of a table: the same in any order of rows, and for equal rows.
+
+    Cells are rounded to a millionth of their column's spread, so that rounding errors of units do not enter.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n, D)
+        NaN is a cell that is missing.
+    seed : int, default=0
+        Seed of the numbers.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n,)
+    """
+    spread = np.nanstd(table, axis=0)
+    cells = np.round((table - np.nanmean(table, axis=0)) / np.where(spread > 0, spread, 1.0), _DIGITS)
+    return mixed_bits(_hashes([cells]) ^ mixed_bits(np.array([seed], np.uint64)))
 
 
 def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:

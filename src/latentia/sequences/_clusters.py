@@ -1,87 +1,90 @@
-"""A start for vectors: clusters of the steps, whatever their order, and how steps move from one to another.
+"""Starts for vectors: clusters of the steps, and how steps move from one to another.
 
-States that are far from each other are found by k-means from centres that are computed from the data (see
-`latentia.clusters`). Where they overlap, and their neighbours tell them apart, the moments are the better start.
+States that are far from each other are clusters of the steps, whatever their order. Those that differ in how much steps vary
+are clusters of means and deviations in a window about each step, and those that steps pass through in an order are clusters of
+steps together with their neighbours. Each is found by k-means from centres that are computed from the data, see
+`latentia.clusters`. Where states overlap, and their neighbours tell them apart, the moments are the better start.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 
 from ..clusters import label_starts
-from ..passes import Block, Blocks, accumulate
+from ..passes import Blocks
 from ._chain import Chain
 
-_ROWS = 5000  # in which clusters are looked for
+_WINDOWS = (2, 8)  # steps on either side of one
 _PRIOR = 0.1  # counts of every move
 _LEAST = 1e-3  # variance in a cluster, of that of all steps
+_TINY = 1e-6
 
 
-def chain_of_clusters(blocks: Blocks, deviations: np.ndarray, k: int, n_jobs: int | None = None) -> Chain:
-    """The chain of K clusters of vectors.
+def chains_of_clusters(blocks: Blocks, deviations: np.ndarray, k: int) -> dict[str, Chain]:
+    """Build chains of K clusters of vectors, by the name of the way to find the clusters.
 
     Parameters
     ----------
     blocks : Blocks
-        Vectors, (n, D), NaN where a step is missing, and the lengths of the sequences.
+        Some vectors in memory, (n, D), NaN where a step is missing, and the lengths of the sequences.
     deviations : ndarray of shape (D,)
         Units of the features.
     k : int
-    n_jobs : int, optional
     """
-    rows = blocks.some_rows(_ROWS)[0]
-    rows = rows[~np.isnan(rows[:, 0])] / deviations
-    table = rows - rows.mean(axis=0)
-    labels = min(label_starts(table, k).values(), key=lambda one: _spread(table, one, k))
-    means, variances = np.zeros((k, len(deviations))), np.ones((k, len(deviations)))
+    rows, lengths = (np.concatenate(parts) for parts in zip(*(block[:2] for block in blocks), strict=True))
+    rows, sequence = rows / deviations, np.repeat(np.arange(len(lengths)), lengths)
+    there = ~np.isnan(rows[:, 0])
+    rows, places = rows[there], np.flatnonzero(there)
+    follows = (np.diff(places) == 1) & (np.diff(sequence[there]) == 0)
+    firsts = np.isin(places, np.cumsum(lengths) - lengths)
+    return {
+        f"{table}, {way}": _chain(rows, labels, follows, firsts, k, deviations)
+        for table, features in _tables(rows, follows)
+        for way, labels in label_starts(features, k).items()
+    }
+
+
+def _tables(rows: np.ndarray, follows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """What steps are clustered by, shape (n, .): centred, with columns of about the same spread."""
+    centred = rows - rows.mean(axis=0)
+    yield "steps", centred
+    values, axes = np.linalg.eigh(centred.T @ centred / len(rows))
+    yield "whitened steps", centred @ (axes / np.sqrt(np.maximum(values, _LEAST)))
+    before, after = np.roll(rows, 1, axis=0), np.roll(rows, -1, axis=0)
+    before[~np.append(False, follows)] = rows[~np.append(False, follows)]
+    after[~np.append(follows, False)] = rows[~np.append(follows, False)]
+    neighbours = np.hstack([rows, before, after])
+    yield "neighbours", neighbours - neighbours.mean(axis=0)
+    piece = np.append(0, np.cumsum(~follows))
+    start, end = np.searchsorted(piece, piece), np.searchsorted(piece, piece, side="right")
+    place = np.arange(len(rows))
+    totals, squares = (np.vstack([np.zeros(rows.shape[1]), np.cumsum(one, axis=0)]) for one in (rows, rows**2))
+    for window in _WINDOWS:
+        low, high = np.maximum(place - window, start), np.minimum(place + window + 1, end)
+        size = (high - low)[:, None]
+        means = (totals[high] - totals[low]) / size
+        spread = 0.5 * np.log(np.maximum((squares[high] - squares[low]) / size - means**2, _TINY))
+        features = np.hstack([means, spread])
+        features -= features.mean(axis=0)
+        yield f"windows of {2 * window + 1}", features / np.maximum(features.std(axis=0), _TINY)
+
+
+def _chain(
+    rows: np.ndarray, labels: np.ndarray, follows: np.ndarray, firsts: np.ndarray, k: int, deviations: np.ndarray
+) -> Chain:
+    """Build the chain of labelled steps; a cluster without steps is about one of them."""
+    means, variances = np.zeros((k, rows.shape[1])), np.ones((k, rows.shape[1]))
     for i in range(k):
-        own = rows[labels == i]
-        if len(own):
-            means[i], variances[i] = own.mean(axis=0), np.maximum(own.var(axis=0), _LEAST)
+        members = rows[labels == i]
+        if len(members):
+            means[i], variances[i] = members.mean(axis=0), np.maximum(members.var(axis=0), _LEAST)
         else:
             means[i] = rows[i % len(rows)]
-    moves, starts = accumulate(blocks, _Moves(means, deviations), n_jobs)
-    moves, starts = moves + _PRIOR, starts + _PRIOR
+    moves, starts = np.full((k, k), _PRIOR), np.full(k, _PRIOR)
+    np.add.at(moves, (labels[:-1][follows], labels[1:][follows]), 1)
+    np.add.at(starts, labels[firsts], 1)
     return Chain(
         starts / starts.sum(), moves / moves.sum(axis=1, keepdims=True), means * deviations, variances * deviations**2
     )
-
-
-def _spread(table: np.ndarray, labels: np.ndarray, k: int) -> float:
-    """Sum of squared distances to the means of clusters."""
-    return sum(float(((own - own.mean(axis=0)) ** 2).sum()) for i in range(k) if len(own := table[labels == i]))
-
-
-class _Counted(NamedTuple):
-    """Moves between clusters, (K, K), and sequences that begin in them, (K,)."""
-
-    moves: np.ndarray
-    starts: np.ndarray
-
-
-class _Moves:
-    """Statistic: `_Counted`, every step being in the cluster of the nearest mean."""
-
-    def __init__(self, means: np.ndarray, deviations: np.ndarray) -> None:
-        self.means, self.deviations = means, deviations
-
-    def zero(self) -> _Counted:
-        k = len(self.means)
-        return _Counted(np.zeros((k, k)), np.zeros(k))
-
-    def add(self, state: _Counted, block: Block) -> _Counted:
-        rows, ends = block[0] / self.deviations, np.cumsum(block[-1])
-        seen = ~np.isnan(rows[:, 0])
-        nearest = (np.where(seen[:, None], rows, 0) @ self.means.T - 0.5 * (self.means**2).sum(axis=1)).argmax(axis=1)
-        followed = np.ones(len(rows), bool)
-        followed[ends - 1] = False
-        first = np.flatnonzero(followed & seen & np.append(seen[1:], False))
-        np.add.at(state.moves, (nearest[first], nearest[first + 1]), 1)
-        begin = ends - block[-1]
-        np.add.at(state.starts, nearest[begin[seen[begin]]], 1)
-        return state
-
-    def merge(self, first: _Counted, second: _Counted) -> _Counted:
-        return _Counted(first.moves + second.moves, first.starts + second.starts)

@@ -23,9 +23,9 @@ from ..likelihood.rows import merged
 from ..moments import ColumnMoments, CommonFrame, ViewSums
 from ..passes import Block, Blocks
 from ._chain import Chain, stationary
-from ._clusters import chain_of_clusters
-from ._emissions import PRIOR, Scaling, Vectors, prior_of
-from ._steps import present, vectors
+from ._clusters import chains_of_clusters
+from ._emissions import PRIOR, STEPS, STRETCH, Scaling, Vectors, prior_of
+from ._steps import even_stretches, present, vectors
 from .recursions import as_floats, forward_backward
 from .updates import ChainSums, add_sequences, chain_expected, observed_log_density, seen_rows
 
@@ -129,12 +129,17 @@ class Counts(Vectors):
         startprob, transmat, rates = values
         return Chain(startprob, transmat, rates, rates)
 
-    def clusters(self, blocks: Blocks, deviations: np.ndarray, k: int, n_jobs: int | None) -> Chain:
+    def clusters(self, blocks: Blocks, deviations: np.ndarray, k: int) -> Chain:
         """Of the roots of counts, whose noise is the same for all rates: a mean of squares is a rate."""
-        roots = blocks.map(lambda block: [np.sqrt(block[0]), block[-1]], blocks.shapes)
-        found = chain_of_clusters(roots, np.full(len(deviations), _WITHIN), k, n_jobs)
-        assert found.variances is not None
-        return self.chain((found.startprob, found.transmat, found.emissions**2 + found.variances))
+        some = even_stretches(blocks, STEPS, STRETCH)
+        roots = some.map(lambda block: [np.sqrt(block[0]), block[-1]], some.shapes)
+        chains = chains_of_clusters(roots, np.full(len(deviations), _WITHIN), k)
+        starts = {
+            name: self.chain((one.startprob, one.transmat, one.emissions**2 + one.variances))
+            for name, one in chains.items()
+            if one.variances is not None
+        }
+        return self.likeliest(starts, some, deviations)
 
     def update(self, chain: Chain, deviations: np.ndarray) -> CountChainUpdate:  # type: ignore[override]
         values = chain.startprob, chain.transmat

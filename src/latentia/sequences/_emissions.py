@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -11,15 +12,15 @@ from scipy.spatial.distance import cdist
 from .. import _fields as of
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
 from ..exceptions import LatentiaError
-from ..likelihood import Values, gaussian_log_density, one_gaussian
+from ..likelihood import Values, gaussian_log_density, one_gaussian, over, refine
 from ..metrics import nearest_distances, nearest_others
 from ..moments import ColumnMoments, CommonFrame, ViewSums
 from ..passes import Block, Blocks
 from ..simplex import distributions
 from ._chain import Chain, symbol_distances
-from ._clusters import chain_of_clusters
+from ._clusters import chains_of_clusters
 from ._lags import one_hot_blocks
-from ._steps import encoded, encoded_blocks, kept, present, spread, vectors
+from ._steps import encoded, encoded_blocks, even_stretches, kept, present, spread, vectors
 from .updates import (
     FullChainUpdate,
     GaussianChainUpdate,
@@ -35,6 +36,8 @@ _TRUSTED = 0.4  # l1 error of a state's symbols (0 to 2)
 _PER_PARAMETER = 10  # steps, for each number of a linear function
 _FLOOR = 0.02  # least variance of a feature in a state that moments may give, as a share of the feature's
 _LEAST = 1e-4  # that EM may reach: states can be far narrower than they are apart
+STEPS, STRETCH = 5000, 1000  # in which clusters are looked for, and those of a stretch
+_ROUNDS = ((10, 6), (30, 3), (100, 1))  # E-steps of every start that is left, and how many go on
 PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
 
 
@@ -292,9 +295,24 @@ class Vectors:
     def chain(self, values: Values) -> Chain:
         return Chain(*values)
 
-    def clusters(self, blocks: Blocks, deviations: np.ndarray, k: int, n_jobs: int | None) -> Chain:
-        """The start from clusters."""
-        return chain_of_clusters(blocks, deviations, k, n_jobs)
+    def clusters(self, blocks: Blocks, deviations: np.ndarray, k: int) -> Chain:
+        """The likeliest start from clusters, on some stretches of the steps."""
+        some = even_stretches(blocks, STEPS, STRETCH)
+        return self.likeliest(chains_of_clusters(some, deviations, k), some, deviations)
+
+    def likeliest(self, starts: Mapping[str, Chain], some: Blocks, deviations: np.ndarray) -> Chain:
+        """The chain that is likeliest on some steps: all starts make a few steps of EM, and the best of them more."""
+        e_step = over(some)
+
+        def climb(start: Chain, steps: int) -> tuple[float, Chain]:
+            reached = refine(self.update(start, deviations), e_step, "auto", most=steps)
+            return float(np.max(reached.log_likelihood)), self.chain(reached.values)
+
+        climbed = list(starts.values())
+        for steps, n_best in _ROUNDS:
+            reached = [climb(start, steps) for start in climbed]
+            climbed = [chain for _, chain in sorted(reached, key=lambda one: -one[0])[:n_best]]
+        return climbed[0]
 
     def update(self, chain: Chain, deviations: np.ndarray) -> GaussianChainUpdate:
         assert chain.variances is not None

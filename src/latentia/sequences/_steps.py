@@ -253,6 +253,17 @@ def some_stretches(blocks: Blocks, most: int, stretch: int) -> Blocks:
     return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
 
 
+def even_stretches(blocks: Blocks, most: int, stretch: int) -> Blocks:
+    """Return about ``most`` steps in memory, in evenly spread stretches: the same ones however steps are cut into blocks."""
+    every = -(-blocks.n_rows // most)
+    steps, lengths = [], []
+    for block in blocks:
+        rows, cut = pieces(np.asarray(block.rows) // stretch % every == 0, block[-1])
+        steps.append(block[0][rows])
+        lengths.append(cut)
+    return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
+
+
 def pieces(kept: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Places of the steps that are kept, and the lengths of the pieces that they make of the sequences."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)

@@ -61,7 +61,7 @@ from ..tensor import Decomposition, decompose
 from ._chain import SEQUENCES_PER_STATE, Chain, stationary
 from ._classes import chain_of_classes
 from ._counts import Counts
-from ._emissions import Covariance, Emissions, Symbols, Vectors, chances_of_unseen, with_unseen
+from ._emissions import Covariance, Emissions, Scaling, Symbols, Vectors, chances_of_unseen, with_unseen
 from ._kept import AdditiveSequences, by_content, check_symbols, lengths_of, view_sums, views_of_sums
 from ._lags import lagged_coordinates, leading_coordinates, means_of_neighbours, past_and_future
 from ._methods import ChainMethods
@@ -100,9 +100,10 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     The fit is deterministic, makes some passes over the data, and gives an expected error for every state.
 
     Choose it for sequences where Baum-Welch from random starts gives another answer each time. It needs some thousands of
-    steps, states that are each visited, and emissions that are linearly independent (for vectors: means that are affinely
-    independent, so at least K - 1 features). It also needs a transition matrix of full rank: states that are told apart
-    by their neighbours as well as by themselves.
+    steps, and states that are each visited. The moments need emissions that are linearly independent (for vectors: means that
+    are affinely independent, so at least K - 1 features), and a transition matrix of full rank: states that are told apart by
+    their neighbours as well as by themselves. Where vectors or counts lack this, EM starts from clusters alone, and the
+    evidence lacks the lines on moments.
 
     Parameters
     ----------
@@ -200,8 +201,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     8. With more than 2 (K + 12) symbols a second start competes with the moments': classes of symbols that are learned from
        their neighbours, as in text. Both take ten steps, and the likelier one goes on; from classes "auto" stops there,
        since on text later steps gain little on new sentences and make states fit the parts of speech less.
-    9. Of vectors, clusters of the steps compete with the moments in the same way, which are far from each other where states
-       are: neighbours are not needed to separate them.
+    9. Of vectors, clusters compete with the moments in the same way: of steps, of steps with their neighbours, and of means and
+       deviations in windows. They race on some 5,000 steps, and fit any number of states, from one column on.
     10. Steps may be missing: None or NaN in an array (all features of a vector; single symbols as numbers need
         ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what
         they may have been.
@@ -309,7 +310,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         kind, table = self._kind, self._kind.table(rows.observed)
         columns = column_moments(table, **options)
-        center, scale, deviations = _scaling(kind, columns, self.n_components)
+        scaling = kind.scaling(columns)
+        _check_carried(kind, scaling, self.n_components, columns.n if self.refine else 0)
+        center, scale, deviations, _, _ = scaling
         size, seed = self.n_components + _OVERSAMPLE, self._seed
         coordinates, n_passes = lagged_coordinates(
             table, size, center, scale, constant=kind.constant, random_state=seed, **options
@@ -318,7 +321,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         sums, starts = accumulate(table, [statistic, _Starts(coordinates)], **options)
         whole, seen = (np.asarray(blocks.lengths) for blocks in (rows.whole, rows.observed))
         n_passes += rows.n_passes + 2
-        return _Moments(kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes, whole, seen)
+        return _Moments(
+            kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes, whole, seen, scaling.most
+        )
 
     def _by_content(self, rows: _Steps) -> RowGroups:
         return by_content(rows.observed)
@@ -326,7 +331,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     def _sums(self, rows: _Steps, dealt: RowGroups, like: Any) -> CountSums:
         if not isinstance(self._kind, Symbols):
             raise LatentiaError(
-                "These steps are vectors: moments are kept of symbols alone, which are counted. Fit anew."
+                "Expected symbols, found vectors: moments are kept of symbols alone, whose counts add up. Fit all sequences "
+                "together, without keep_moments."
             )
         if self.init is not None:
             raise LatentiaError("kept moments say where the chain starts: leave init out, or fit without keep_moments.")
@@ -337,20 +343,33 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """The same as of rows, in one pass."""
         self._kind, tables = Symbols(self.symbols_), sums.tables
         marginal, lengths = tables["symbols"] / sums.n_rows, lengths_of(sums)
-        center, scale, deviations = _scaling(
-            self._kind, ColumnMoments(sums.n_rows, marginal, marginal * (1 - marginal)), self.n_components
-        )
+        scaling = self._kind.scaling(ColumnMoments(sums.n_rows, marginal, marginal * (1 - marginal)))
+        _check_carried(self._kind, scaling, self.n_components)
+        center, scale, deviations, _, _ = scaling
         lags = (tables["lags"] + tables["lags"].swapaxes(1, 2)).sum(axis=0).astype(np.float64)
         size = self.n_components + _OVERSAMPLE
         coordinates = leading_coordinates(lags.__matmul__, size, center, scale, False, random_state=self._seed)
         average, dealt = marginal @ coordinates.basis, RowGroups()
         starts = StartSums(int(tables["starts"].sum()), tables["starts"] @ coordinates.basis, coordinates)
         statistic, state = _three_steps(coordinates, marginal, dealt, False), views_of_sums(sums, coordinates, average)
-        return _Moments(self._kind, marginal, deviations, statistic, state, starts, dealt, 1, lengths, lengths)
+        return _Moments(
+            self._kind, marginal, deviations, statistic, state, starts, dealt, 1, lengths, lengths, scaling.most
+        )
 
-    def _recover(self, moments: _Moments, part: Part, whole: Any) -> _Recovered:
+    def _recover(self, moments: _Moments, part: Part, whole: Any) -> _Recovered | None:
+        """What the moments say; None where they do not carry the states of vectors, and EM starts from clusters."""
+        if self.n_components > moments.most:
+            return None
+        try:
+            return self._recover_by_moments(moments, part.groups)
+        except LatentiaError:
+            if isinstance(moments.kind, Symbols) or not self.refine:
+                raise
+            return None
+
+    def _recover_by_moments(self, moments: _Moments, groups: tuple[int, ...]) -> _Recovered:
         """Emissions from the middle view, transitions from neighbours."""
-        m, starts, k = moments.of(part.groups), moments.starts, self.n_components
+        m, starts, k = moments.of(groups), moments.starts, self.n_components
         frame = common_frame(m, k)
         decomposition = decompose(frame.tensor, k, self._seed)
         v = decomposition.vectors
@@ -368,11 +387,12 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             startprob = simplex_least_squares(target[None], seen, tol=1e-6)[0]
         return _Recovered(Chain(startprob, distributions(joint, shares), emissions, variances), frame, decomposition)
 
-    def _refine(self, found: _Recovered, moments: _Moments, part: Part, whole: Any) -> _RefinedChain:
+    def _refine(self, found: _Recovered | None, moments: _Moments, part: Part, whole: Any) -> _RefinedChain:
         """EM on the steps, from the best start."""
-        if not self.refine:
-            return _RefinedChain(found.chain.sorted(moments.lengths), Refinement.none())
-        return self._climbed(_starts(self, found.chain, moments, part), moments, part)
+        chain = None if found is None else found.chain
+        if chain is not None and not self.refine:
+            return _RefinedChain(chain.sorted(moments.lengths), Refinement.none())
+        return self._climbed(_starts(self, chain, moments, part), moments, part)
 
     def _restart(self, model: _RefinedChain, moments: _Moments, part: Part) -> _RefinedChain | None:
         """Not from classes, which are made of each part's own steps, and are not refined to the end."""
@@ -397,12 +417,10 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """What the fit leaves of the moments, errors of parts, changes in the course of the data, and independent steps."""
         moments: _Moments = fitted.moments
         refined: _RefinedChain = fitted.model
-        measured, apart = _measured(fitted.found, moments), moments.kind.apart(refined.parameters, moments.deviations)
-        misfits = _misfits(refined.parameters, fitted.found, moments, measured.surplus)
-        bias = misfits.together(bool(self.refine)).bias(apart)
-        parts, lines = fitted.errors(self.n_splits).widened(bias, self._farthest), list[Check]()
+        lines, n_steps = list[Check](), moments.of(moments.dealt.all).n
+        parts, of_moments = _weigh_moments(refined, fitted, fitted.errors(self.n_splits))
         if parts.errors is not None:
-            known = moments.kind.least_errors(refined.parameters, moments.deviations, self.weights_ * measured.samples)
+            known = moments.kind.least_errors(refined.parameters, moments.deviations, self.weights_ * n_steps)
             parts = replace(parts, errors=np.maximum(parts.errors, known))
         if parts.errors is not None and self.refine:
             changes = _changes(refined.parameters, moments, fitted.rows, self.n_jobs)
@@ -412,7 +430,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
                 more, misses = _one_more(refined.parameters, moments, fitted.rows)
                 lines, errors = [*lines, more], np.maximum(errors, misses)
             parts = replace(parts, errors=errors)
-        checks = [*_checks(refined, moments, parts, measured, misfits, self.weights_), *lines]
+        checks = [*_checks(refined, moments, parts, of_moments, self.weights_), *lines]
         return checks + _against_independence(self, fitted), parts
 
     def _climbed(self, starts: dict[str, Chain], moments: _Moments, part: Part) -> _RefinedChain:
@@ -582,34 +600,36 @@ def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
         model.covariances_ = span.covariances(model.covariances_)
 
 
-def _scaling(kind: Any, columns: ColumnMoments, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Center, scale and deviations of columns, which carry the states."""
-    center, scale, deviations, most, why = kind.scaling(columns)
+def _check_carried(kind: Emissions, scaling: Scaling, k: int, by_em: int = 0) -> None:
+    """Raise where neither the moments of the columns nor, of vectors, EM can carry the states."""
+    most, reason, way_out = scaling.most, f"only {scaling.why}", ""
+    if not isinstance(kind, Symbols):
+        way_out = " by moments alone; without refine=0, EM fits more from clusters"
+        if by_em:
+            most, reason, way_out = max(most, by_em), f"there are {by_em} steps", ""
     if k > most:
         raise LatentiaError(
-            f"only {why}: this data supports at most {most} states.",
-            parameter="n_components", value=k,
-        )  # fmt: skip
-    return center, scale, deviations
+            f"{reason}: this data supports at most {most} states{way_out}.", parameter="n_components", value=k
+        )
 
 
-def _starts(model: SpectralHMM, chain: Chain, moments: _Moments, part: Part) -> dict[str, Chain]:
+def _starts(model: SpectralHMM, chain: Chain | None, moments: _Moments, part: Part) -> dict[str, Chain]:
     """Where EM may start: what was given, or the moments and what competes with them."""
     kind, k = moments.kind, model.n_components
     if model.init is not None:
         symbols = isinstance(kind, Symbols)
-        given = given_chain(model.init, k, chain.emissions.shape[1], symbols, moments.deviations)
+        given = given_chain(model.init, k, len(moments.deviations), symbols, moments.deviations)
         return {
             "init": kind.chain((given.startprob, given.transmat, given.emissions))
             if isinstance(kind, Counts)
             else given
         }
-    starts = {"moments": chain.smoothed(moments.marginal)}
+    starts = {} if chain is None else {"moments": chain.smoothed(moments.marginal)}
     if isinstance(kind, Symbols) and _many_symbols(moments, k):
         steps = part.source.observed if part.is_whole else part.rows
         starts["classes"] = chain_of_classes(steps, len(kind.alphabet), k, model.n_jobs)
     elif isinstance(kind, Vectors):
-        starts["clusters"] = kind.clusters(part.rows, moments.deviations, k, model.n_jobs)
+        starts["clusters"] = kind.clusters(part.rows, moments.deviations, k)
     return starts
 
 
@@ -739,7 +759,8 @@ class _Starts:
 class _Moments:
     """Means and standard deviations (1 for symbols) of the columns, moments of groups of steps, and first steps.
 
-    ``lengths`` are those of the sequences, and ``lengths_seen`` of the pieces that missing steps cut them into.
+    They carry ``most`` states. ``lengths`` are those of the sequences, and ``lengths_seen`` of the pieces that missing steps
+    cut them into.
     """
 
     kind: Emissions
@@ -752,6 +773,7 @@ class _Moments:
     n_passes: int
     lengths: np.ndarray
     lengths_seen: np.ndarray
+    most: int
 
     def of(self, groups: tuple[int, ...]) -> ViewSums:
         return self.statistic.of(self.sums, groups)
@@ -862,20 +884,35 @@ def _one_more(chain: Chain, moments: _Moments, steps: _Steps) -> tuple[Check, np
     return check, misses
 
 
+def _weigh_moments(refined: _RefinedChain, fitted: Fitted, parts: PartErrors) -> tuple[PartErrors, list[Check]]:
+    """Widen errors by what the fit leaves of the moments, and build the lines on moments, where they carry the states."""
+    moments: _Moments = fitted.moments
+    if fitted.found is None:
+        return parts, [_without_moments(moments)]
+    measured, apart = _measured(fitted.found, moments), moments.kind.apart(refined.parameters, moments.deviations)
+    misfits = _misfits(refined.parameters, fitted.found, moments, measured.surplus)
+    refines = len(refined.refinement.log_likelihood) > 0
+    lines = [*misfits.checks("states", "past and future", "features", refines), *tensor_checks(measured)]
+    return parts.widened(misfits.together(refines).bias(apart), moments.kind.most), lines
+
+
+def _without_moments(moments: _Moments) -> Check:
+    """Build the line on states that moments do not carry."""
+    return Check(
+        "states by moments", "states", float(moments.most), None,
+        "The moments do not carry as many states as were asked for, or not clearly: EM starts from clusters alone, and the "
+        "lines on moments are missing.", "not in the thesis",
+    )  # fmt: skip
+
+
 def _checks(
-    refined: _RefinedChain,
-    moments: _Moments,
-    parts: PartErrors,
-    measured: TensorMeasured,
-    misfits: ViewMisfits,
-    shares: np.ndarray,
+    refined: _RefinedChain, moments: _Moments, parts: PartErrors, of_moments: list[Check], shares: np.ndarray
 ) -> list[Check]:
-    chain, n = refined.parameters, measured.samples
+    chain, n = refined.parameters, moments.of(moments.dealt.all).n
     return [
         *moments.kind.checks(chain, moments.deviations, parts, n),
-        *misfits.checks("states", "past and future", "features", len(refined.refinement.log_likelihood) > 0),
+        *of_moments,
         *settled_checks(refined.refinement),
-        *tensor_checks(measured),
         Check(
             "smallest singular value of T", "sigma_K(T)", float(np.linalg.svd(chain.transmat, compute_uv=False)[-1]),
             above(_LEAST_SINGULAR), "Near zero, some states cannot be told apart by what comes before and after them.",
@@ -911,10 +948,10 @@ def _on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chain]) -> l
     for part, half in zip(parts, reversed(moments.dealt.splits[0]), strict=True):
         some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _PIECE)
         chain = part.smoothed(moments.marginal)
-        for piece in (piece for block in some for piece in _pieces(block)):
-            alone, _, against = moments.kind.without_states(piece[0], moments.marginal, blocks.n_rows, chain)
-            gained.append(log_likelihood(*moments.kind.arguments(chain, piece)) / len(piece[0]))
-            trivial.append(float(np.mean(alone)))
+        alone, _, against = moments.kind.without_states(some.table(), moments.marginal, blocks.n_rows, chain)
+        pieces = [piece for block in some for piece in _pieces(block)]
+        gained += [log_likelihood(*moments.kind.arguments(chain, piece)) / len(piece[0]) for piece in pieces]
+        trivial += [float(one.mean()) for one in np.split(alone, np.cumsum([len(piece[0]) for piece in pieces])[:-1])]
     return trivial_checks(
         np.array(gained), np.array(trivial), extra=0, n_rows=blocks.n_rows, against=against, unit="step"
     )

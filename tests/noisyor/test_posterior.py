@@ -304,4 +304,4 @@ def test_minutes_are_announced(monkeypatch):
     network = planted(15, 40, 1)
     monkeypatch.setattr("latentia.noisyor.inference.posterior._LONG", 0.1)
     with pytest.warns(LatentiaWarning, match=r"Posteriors of 15 causes take about 20 ms a row: .* for 10 rows"):
-        posteriors(network, drawn(network, 10, 1))
+        posteriors(network, drawn(network, 10, 1)[1])

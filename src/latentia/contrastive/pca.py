@@ -56,6 +56,8 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
 
     Attributes
     ----------
+    n_components_ : int
+        Number of directions, K.
     components_ : ndarray of shape (K, d_u)
         Directions in rows, of unit length, in order of decreasing variance. The largest entry of each is positive.
     explained_variance_ : ndarray of shape (K,)
@@ -167,6 +169,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
         learned: _Axes = fitted.model
         own: Own = fitted.found
         self.explained_variance_, self.components_ = learned.variances, learned.directions
+        self.n_components_ = len(learned.directions)
         self.explained_variance_ratio_ = learned.variances / max(learned.total, np.finfo(float).tiny)
         of_u = own.found.sums.covariance[own.moments.u, own.moments.u] * np.outer(own.scale, own.scale)
         self.naive_variance_ = np.linalg.eigvalsh(of_u)[::-1]

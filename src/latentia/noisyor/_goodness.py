@@ -188,13 +188,14 @@ def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, se
     chances, shares = classes_of(rows_with_nan(train), n_classes, seed)
     _, of_classes = normalised(product_log_density("bernoulli", rows_with_nan(rows), chances) + np.log(shares), shares)
     gain = float((of_classes - found).mean())
+    most = max(min(n_classes, rows.shape[1] // 3), 2)  # that three groups of columns can tell apart
     return [
         Check(
             "classes of rows", "nats a row", gain, at_most(_CLASSES),
             f"What a mixture of {n_classes} classes of rows gains over as many causes in the likelihood of rows that neither "
             "was learned from. Of causes several are on in a row; a row is of one class.", "not in the paper", "note",
-            f"Rows fall into classes, which describe them better than causes do: use MultiViewMixture({n_classes}, "
-            "distribution='bernoulli') with the columns in three views.",
+            f"Rows fall into classes, which describe them better than causes do: fit MultiViewMixture({most}, "
+            "distribution='bernoulli') on three groups of the columns, such as np.array_split(X, 3, axis=1).",
         )
     ]  # fmt: skip
 

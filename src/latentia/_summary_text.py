@@ -68,4 +68,4 @@ def _aligned(table: Table, n_rows: int) -> list[str]:
     rows = [[column.head or column.name for column in columns], *(_row(columns, i) for i in range(n_rows))]
     widths = [max(len(row[j]) for row in rows) for j in range(len(columns))]
     pads = [str.ljust if column.kind in _LEFT else str.rjust for column in columns]
-    return ["  ".join(pad(*cell) for pad, *cell in zip(pads, row, widths, strict=True)) for row in rows]
+    return ["  ".join(pads[j](row[j], widths[j]) for j in range(len(columns))) for row in rows]

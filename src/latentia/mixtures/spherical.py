@@ -372,7 +372,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         if covariances is not None:
             self._covariances = covariances
         self._keep_refinement(fitted.model.refinement)
-        self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
+        dealt_by_content = fitted.dealt.leaders is not None and fitted.dealt.stretch == 1
+        self.n_passes_ = fitted.moments.n_passes + len(self.refinement_) + dealt_by_content
 
     def _widen(self, span: ColumnSpan) -> None:
         self.means_ = span.points(self.means_)
@@ -596,7 +597,7 @@ def _on_cells(method: SphericalGaussianMixture, completed: Blocks) -> Mixture:
 
 def _compare_shapes(method: SphericalGaussianMixture, blocks: Blocks) -> list[ShapeScore]:
     """Cross-validate the shapes among which, or one shape for the numbers among which, the evidence chooses."""
-    if sparse.issparse(blocks[0][0]) or not (method.covariance_type == "auto" or method._is_compared):
+    if not (method.covariance_type == "auto" or method._is_compared) or sparse.issparse(blocks[0][0]):
         return []
     balls_only = method._by_moments or method.keep_moments
     shapes = SHAPES if method.covariance_type == "auto" and not balls_only else (method._shape,)

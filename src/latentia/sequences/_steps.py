@@ -99,6 +99,14 @@ def has_symbols(table: np.ndarray, kind: str) -> bool:
     one = table.shape[1] == 1
     if kind == "symbols" and not one:
         raise LatentiaError(f"X has {table.shape[1]} columns: symbols come in one.")
+    if kind == "auto" and one and table.dtype.kind == "f":
+        gaps = np.isnan(table)
+        if gaps.any() and (table[~gaps] % 1 == 0).all():
+            raise LatentiaError(
+                "X is one column of whole numbers in which some are missing: symbols, or measurements? Drop the rows without "
+                "a symbol, or give kind='vectors'.",
+                parameter="kind", value=kind,
+            )  # fmt: skip
     return kind == "symbols" or (one and table.dtype.kind in "iubUSO")
 
 

@@ -80,8 +80,9 @@ def posteriors(
     seconds = _SECONDS_A_ROW * len(X) / effective_n_jobs(n_jobs)
     if network.m <= _MANY and seconds > _LONG:
         warn(
-            f"Posteriors of {network.m} causes take about {1000 * _SECONDS_A_ROW:.0f} ms a row: some {seconds / 60:.0f} minutes "
-            f"for {len(X):,} rows. Give fewer rows, more n_jobs, or fit at most {MOST_CAUSES} causes, whose posteriors take .1 ms.",
+            f"Posteriors of {network.m} causes take about {1000 * _SECONDS_A_ROW:.0f} ms a row: some {seconds / 60:.0f} "
+            f"minutes for {len(X):,} rows. Give fewer rows or more n_jobs, or fit at most {MOST_CAUSES} causes, which take "
+            ".1 ms.",
             LatentiaWarning,
         )
     left = np.arange(len(X))

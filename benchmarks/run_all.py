@@ -51,6 +51,7 @@ COMMANDS = [
     ["killed_workers.py"],
     ["out_of_core.py"],
     ["noisy_or_posteriors.py"],
+    ["noisy_or_real_tables.py"],
     ["noisy_or_tables.py"],
     ["noisy_or_baskets.py"],
     ["multilabel_real_data.py"],

@@ -96,7 +96,7 @@ def apply(
         if one is not None:
             replace(results, source=one).check()
     findings = family.command == "noisy-or"
-    kept = findings or (family.reads == "rows" and get_tags(fitted).input_tags.allow_nan)
+    kept = findings or family.command == "mixture" or (family.reads == "rows" and get_tags(fitted).input_tags.allow_nan)
     ways = ("keep", "drop") if kept else ("drop",) if family.reads == "rows" else ()
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")

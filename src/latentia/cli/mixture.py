@@ -17,6 +17,7 @@ from ..passes import Blocks
 from ..report.mixture import means_of, rows_of, summarize_mixture
 from ..summaries import Summary
 from ._effects import Covariates, effects_of
+from ._mixed import frame_of, mixture_of_kinds, read_same_kinds
 from ._options import check_choice
 from ._run import Run
 from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
@@ -64,12 +65,18 @@ def mixture(
         Three or more groups of columns, independent given the component: "a,b,c;d,e;f,g".
     covariance : {auto, spherical, diag, full, tied}
         Shape of the components: spherical, diag, full, or tied (one for all); auto compares them on held-out rows.
-    distribution : {bernoulli, gaussian}
-        bernoulli or gaussian, for --views; by default bernoulli for columns of 0 and 1.
+    distribution : {bernoulli, gaussian, mixed}
+        bernoulli or gaussian, for --views; by default bernoulli for columns of 0 and 1. mixed takes numbers and categories
+        together, each column in its own way.
     missing
         Cells without a value: drop leaves their rows out, mean puts the mean of the column there, keep takes them as not
         known; by default they are an error.
     """
+    if distribution == "mixed":
+        _check_mixed(
+            {"--views": views, "--effects": effects, "--cluster": cluster, "--scale": scale}, covariance, keep_moments
+        )
+        return mixture_of_kinds(run, source, k, columns, ignore, missing, refine)
     sizes = parse_sizes(k, "components")
     grouped = _parse_views(views, columns, ignore, scale, distribution)
     _check_covariance(covariance, grouped, refine)
@@ -125,7 +132,9 @@ def _parse_views(
     """Groups of columns; empty without --views."""
     if views is None:
         if distribution is not None:
-            raise LatentiaError("--distribution is for --views; without them the components are round Gaussians.")
+            raise LatentiaError(
+                f"--distribution {distribution} is for --views; without them give mixed, or choose a shape with --covariance."
+            )
         return []
     for option, given in (("--columns", columns), ("--ignore", ignore)):
         if given is not None:
@@ -140,6 +149,16 @@ def _parse_views(
     if not all(groups):
         raise LatentiaError(f"--views {views!r}: a group has no columns.")
     return groups
+
+
+def _check_mixed(others: dict[str, Any], covariance: str, keep_moments: bool) -> None:
+    others = others | {
+        "--covariance": None if covariance == "auto" else covariance,
+        "--keep-moments": keep_moments or None,
+    }
+    for option, given in others.items():
+        if given is not None:
+            raise LatentiaError(f"{option}: with --distribution mixed every column has its own measure; leave it out.")
 
 
 def _left_out(chosen: list[str] | None, ignore: str | None, apart: Covariates, option: str) -> list[str]:
@@ -258,5 +277,8 @@ def apply_mixture(model: Any, source: Path, how: ReadOptions) -> Callable[[Path]
             "The model does not say which columns its views are: it was fitted in Python. Predict with it there, or fit it "
             "with 'latentia mixture --views'."
         )
+    if "categories" in model.reading_:
+        kinds = read_same_kinds(source, model.reading_, how)
+        return rows_of(model.predict_proba(frame_of(kinds)), labels_of(kinds)).write
     table = read_like(model, source, how)
     return rows_of(model.predict_proba(table.values), labels_of(table)).write

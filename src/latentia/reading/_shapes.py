@@ -162,6 +162,8 @@ def commands_for(reading: Reading, path: str) -> list[str]:
     if len(numbers) + len(binary) >= 2:
         effects = f" --effects {shlex.quote('~ ' + group)}" if group and re.fullmatch(r"[A-Za-z_]\w*", group) else ""
         found += [f"latentia mixture {file} -k 2:8{effects}"]
+        if group and len(numbers) + len(binary) + len(by_role["category"]) >= 4:
+            found += [f"latentia mixture {file} -k 2:6 --distribution mixed"]
     if len(numbers) >= 3:
         found += [f"latentia ica {file}{_columns(numbers, reading)}"]
     if len(by_role.get("count", [])) >= 5:

@@ -1,0 +1,125 @@
+"""Columns of several kinds for ``latentia mixture``: numbers, categories and columns of two values together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..datasets.tables import Table, Wanted, check_columns, listed, numeric_columns
+from ..exceptions import LatentiaError
+from ..mixtures import MultiViewMixture
+from ..summaries import Summary
+from ._run import Run
+from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
+from ._tables import announce, described, kept_of, labels_of, read_table, split_names
+
+FILES = "labels.csv", "means.csv", "columns.csv"
+_LEAST = 3  # columns, so that there are three views
+_MOST_CATEGORIES = 50  # of a column that is used without being named
+
+
+def mixture_of_kinds(
+    run: Run, source: Path, k: str, columns: str | None, ignore: str | None, missing: str | None, refine: Any
+) -> dict[str, Any]:
+    """Learn components of numbers and categories, and write tables, a model and a report."""
+    results, how = run.results(source, *FILES), run.reading(missing, ("drop", "keep"))
+    table = _read_kinds(source, split_names(columns), split_names(ignore) or [], how)
+    frame = frame_of(table)
+    most = max((frame.shape[1] - 1) // 3 + 1, 2)
+    sizes = parse_sizes(k, "components")
+    options: dict[str, Any] = {"distribution": "mixed", "refine": refine, **run.parameters}
+    quiet = options | {"verbose": False}
+
+    def summarize(model: MultiViewMixture, _: Any) -> Summary:
+        summary = model.summary(frame, row_labels=labels_of(table))
+        kinds = model.kinds or {}
+        words = {"gaussian": "numbers", "categorical": "categories", "poisson": "counts"}
+        groups = {word: [name for name, kind in kinds.items() if kind == one] for one, word in words.items()}
+        lines = [f"Columns as {word}: {listed(names, 10)}" for word, names in groups.items() if names]
+        return replace(summary, lines=(*summary.lines, *lines))
+
+    def compare() -> Comparison:
+        train, test = hold_out(np.arange(len(frame)), table.source)
+        return Comparison(
+            "components", "one row in ten", lambda size: MultiViewMixture(size, **quiet).fit(frame[train]),
+            lambda model: {
+                "held-out log-density": model.score(frame[test]), "smallest share": float(model.weights_.min()),
+            },
+        )  # fmt: skip
+
+    return learn(
+        results, table.source, sizes.up_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
+        lambda size: MultiViewMixture(size or most, **options).fit(frame),
+        summarize, reading=kept_of(table) | {"categories": list(table.texts)}, described=described(table), compare=compare,
+    )  # fmt: skip
+
+
+def frame_of(table: Table) -> Any:
+    """Return the columns of numbers and those of texts as one data frame; an empty text is missing."""
+    import polars as pl
+
+    numbers = {name: table.values[:, i] for i, name in enumerate(table.columns)}
+    texts = {name: [cell or None for cell in cells] for name, cells in table.texts.items()}
+    return (
+        pl.DataFrame(numbers | texts).with_columns(pl.col(*numbers).fill_nan(None)) if numbers else pl.DataFrame(texts)
+    )
+
+
+def read_same_kinds(source: Path, kept: Mapping[str, Any], how: ReadOptions) -> Table:
+    """Read other rows with the columns of a model of several kinds."""
+    numbers, texts = list(kept["columns"]), list(kept["categories"])
+
+    def choose(kinds: Mapping[str, str]) -> Wanted:
+        check_columns(source, kinds, None, [*numbers, *texts])
+        return Wanted(numbers, texts, names=True)
+
+    return _announced(read_table(source, choose, replace(how, asked=how.asked.like(kept)), other=""))
+
+
+def _read_kinds(source: Path, columns: Sequence[str] | None, ignore: Sequence[str], how: ReadOptions) -> Table:
+    """Read the columns that are named, or all that hold numbers or few different texts."""
+
+    def choose(kinds: Mapping[str, str]) -> Wanted:
+        named = [name for name in columns or kinds if name not in ignore]
+        check_columns(source, kinds, "--columns", columns or ())
+        check_columns(source, kinds, "--ignore", ignore)
+        texts = [name for name in named if kinds[name] in ("text", "two")]
+        others = [name for name in named if name not in texts and (columns or kinds[name] != "apart")]
+        numbers = numeric_columns(source, kinds, others, (), 0, "", "--columns") if others else []
+        return Wanted(numbers, texts, names=True)
+
+    table = _with_codes_as_categories(read_table(source, choose, how))
+    texts = {name: cells for name, cells in table.texts.items() if columns or _has_categories(cells)}
+    left_out = [*table.left_out, *(name for name in table.texts if name not in texts)]
+    if len(texts) + len(table.columns) < _LEAST:
+        names = listed([*table.columns, *texts], 10) or "none"
+        raise LatentiaError(
+            f"{source}: expected three or more columns of numbers or categories, found {names}. Name others with --columns."
+        )
+    return _announced(replace(table, texts=texts, left_out=left_out))
+
+
+def _with_codes_as_categories(table: Table) -> Table:
+    """Return the table with numbers of two values, such as 0 and 1, among the texts."""
+    is_code = np.array([len(np.unique(column[~np.isnan(column)])) <= 2 for column in table.values.T], dtype=bool)
+    codes = {
+        name: ["" if np.isnan(cell) else f"{cell:g}" for cell in table.values[:, i]]
+        for i, name in enumerate(table.columns)
+        if is_code[i]
+    }
+    columns = [name for name in table.columns if name not in codes]
+    return replace(table, values=table.values[:, ~is_code], columns=columns, texts=table.texts | codes)
+
+
+def _announced(table: Table) -> Table:
+    announce(replace(table, columns=[*table.columns, *table.texts]))
+    return table
+
+
+def _has_categories(cells: Sequence[str]) -> bool:
+    """Return True where a text stands for few different things, and not for a row each."""
+    return len(set(cells)) <= min(_MOST_CATEGORIES, len(cells) // 5)

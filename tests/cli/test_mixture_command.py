@@ -263,6 +263,6 @@ def test_shapes_are_compared_with_numbers_by_default(call, rows, tmp_path):
     printed = call("mixture", tmp_path / "x.csv", "-k", "2:3", "--no-scale", "--out", tmp_path / "o")
     compared = rows(tmp_path / "o" / "comparison.csv")
     assert compared[0]["shape"] in ("diag", "tied", "full")
-    assert f"Shape of the components: {compared[0]['shape']}. " in printed
+    assert f"Shape of the components: {compared[0]['shape']}." in printed
     found = np.array([int(row["component"]) for row in rows(tmp_path / "o" / "labels.csv")])
     assert agreement(found, labels) > 0.95

@@ -133,7 +133,7 @@ def _parse_views(
     if views is None:
         if distribution is not None:
             raise LatentiaError(
-                f"--distribution {distribution} is for --views; without them give mixed, or choose a shape with --covariance."
+                "--distribution is for --views; without them give mixed, or choose a shape with --covariance."
             )
         return []
     for option, given in (("--columns", columns), ("--ignore", ignore)):

@@ -39,7 +39,9 @@ def check_names_differ(X: Any) -> None:
     names = column_names_of(X) or []
     if len(set(names)) < len(names):
         twice, number = Counter(names).most_common(1)[0]
-        raise LatentiaError(f"{number} columns have the name {twice!r}; expected different names. Rename them.", column=twice)
+        raise LatentiaError(
+            f"{number} columns have the name {twice!r}; expected different names. Rename them.", column=twice
+        )
 
 
 def has_frame_names(X: Any) -> bool:

@@ -120,7 +120,9 @@ class Estimates:
         with np.errstate(over="ignore"):
             value, error = self.value / sizes, self.error / sizes
         if not (np.isfinite(value).all() and np.isfinite(error).all()):
-            raise LatentiaError("A covariate or outcome is so small or large that its effect is out of range: rescale it.")
+            raise LatentiaError(
+                "A covariate or outcome is so small or large that its effect is out of range: rescale it."
+            )
         return Estimates(value, error, self.freedom)
 
 

@@ -13,9 +13,7 @@ from ..exceptions import LatentiaError, NotSupportedWarning
 from ..passes.dask import in_blocks
 
 
-def half_split_errors(
-    estimator: Any, *data: Any, n_splits: int = 2, random_state: int = 0, **named: Any
-) -> np.ndarray:
+def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_state: int = 0, **named: Any) -> np.ndarray:
     """Mean distance of each component of a fitted estimator to the nearest one of fits on halves of the data.
 
     Parameters

@@ -411,12 +411,12 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             raise LatentiaError(
                 f"at least {k - 1} features are needed in each of three views, and they have "
                 f"{', '.join(map(str, widths))}: this data supports at most {min(widths) + 1} components.",
-                parameter="n_components", value=k,
+                at_most=min(widths) + 1, parameter="n_components", value=k,
             )  # fmt: skip
         if blocks.n_rows < 2 * k:
             raise LatentiaError(
                 f"{blocks.n_rows} rows support at most {blocks.n_rows // 2} components.",
-                parameter="n_components", value=k,
+                at_most=blocks.n_rows // 2, parameter="n_components", value=k,
             )  # fmt: skip
 
     def _distances(self, other: MultiViewMixture) -> np.ndarray:

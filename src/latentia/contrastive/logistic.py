@@ -22,7 +22,7 @@ from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer
 from .._stages import Fitted
-from .._validation import classes_of, check_same_rows, weighted_mean
+from .._validation import check_same_rows, classes_of, weighted_mean
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own

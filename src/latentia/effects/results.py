@@ -76,7 +76,9 @@ class Effects:
     ) -> Effects:
         """Intervals of Student's t about estimates; tests that they are ``null``; ``facts`` are the other attributes."""
         reach = student.ppf((1 + level) / 2, found.freedom) * found.error
-        p_value = 2 * student.sf(np.abs(found.value - null) / np.maximum(found.error, 1e-300), found.freedom)
+        p_value = 2 * student.sf(
+            np.abs(found.value - null) / np.maximum(found.error, np.finfo(float).tiny), found.freedom
+        )
         bounds = found.value, found.value - reach, found.value + reach
         return cls(**facts, **dict(zip(("estimate", "low", "high"), bounds, strict=True)), error=found.error,
                    p_value=p_value, plug_in=plug_in, level=level)  # fmt: skip

@@ -1,5 +1,6 @@
 """Every method reads its data as ``fit`` does: forms of tables, targets and sequences, and numbers near the ends of floats."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -8,8 +9,10 @@ from fuzzing import fitted as fitted_world
 from fuzzing import worlds
 
 import latentia
+import latentia.plots
 from latentia import LatentiaError
 from latentia.contrastive import ContrastiveLogisticRegression, ContrastiveRegression
+from latentia.exceptions import MissingExtraError
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
 from latentia.topics import EmbeddingTopics
@@ -238,3 +241,42 @@ def test_an_embedder_that_raises_is_named():
     with pytest.raises(LatentiaError, match=r"raised RuntimeError: no network") as error:
         EmbeddingTopics(2, embedder=embed).fit(texts)
     assert error.value.parameter == "embedder"
+
+
+def test_a_missing_package_is_named_before_anything_is_read(groups, monkeypatch):
+    model, rows, x = groups
+    for package, use in (
+        ("formulaic", lambda: model.effects("no rows", "~ x", {"x": x})),
+        ("matplotlib", lambda: latentia.plots.plot_clusters(model, "no rows")),
+    ):
+        with monkeypatch.context() as patch:
+            for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+                patch.setitem(sys.modules, name, None)
+            patch.setitem(sys.modules, package, None)
+            with pytest.raises(MissingExtraError, match=package):
+                use()
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+
+def test_errors_have_the_place_and_the_number_that_they_are_about():
+    world, model = world_of("SphericalGaussianMixture")
+    frame = pandas.DataFrame(world.table, columns=list("abcde"))
+    frame["b"] = frame["b"].astype(object)
+    frame.loc[3, "b"] = "n/a"
+    for use in (type(model)(3).fit, model.predict, model.summary):
+        with pytest.raises(LatentiaError) as error:
+            use(frame)
+        assert (error.value.row, error.value.column, error.value.value) == (3, "b", "n/a")
+    table = world.table.copy()
+    table[5, 2] = np.inf
+    with pytest.raises(LatentiaError) as error:
+        model.predict(table)
+    assert (error.value.row, error.value.column, error.value.value) == (5, 2, np.inf)
+    with pytest.raises(LatentiaError) as error:
+        type(model)(9, method="hsu-kakade").fit(world.table)
+    assert (error.value.parameter, error.value.value) == ("n_components", 9)
+    assert error.value.at_most is not None
+    type(model)(error.value.at_most, method="hsu-kakade").fit(world.table)
+    assert str(LatentiaError("why.", parameter="data")) == "data: why."

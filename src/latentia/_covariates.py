@@ -15,6 +15,7 @@ from .effects import Effects, Estimates, Memberships, least_squares, outcomes
 from .effects.combinations import Combinations
 from .effects.design import check_independent, clusters_of, columns_of, design_of
 from .effects.estimates import column_sizes
+from .effects.formulas import check_formula
 from .effects.results import COMBINED
 
 _LEVEL = Number(0.0, 1.0)
@@ -89,6 +90,7 @@ class WithCovariates(Estimator):
         Source: for classes A. Bolck, M. Croon, J. Hagenaars, Political Analysis 12, 2004; for topics not in the papers.
         """
         check_parameter("level", level, _LEVEL)
+        check_formula(formula)
         members = self._memberships(X)
         n = len(members.shares)
         design, of_rows = design_of(formula, data, n), clusters_of(cluster, data, n)

@@ -101,12 +101,14 @@ class FileNotice(LatentiaWarning):
     fact : str
         What was done.
     advice : str
-        What to do if it is not wanted, in terms of Python; the command line puts its options in its place.
+        What to do if it is not wanted, in terms of Python.
+    parameter : str, optional
+        Parameter that the advice is about: the command line says what its own option does instead.
     """
 
-    def __init__(self, fact: str, advice: str = "") -> None:
+    def __init__(self, fact: str, advice: str = "", *, parameter: str | None = None) -> None:
         super().__init__(f"{fact} {advice}".rstrip())
-        self.fact, self.advice = fact, advice
+        self.fact, self.advice, self.parameter = fact, advice, parameter
 
 
 class NegativeRecoveryWarning(LatentiaWarning):

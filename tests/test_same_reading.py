@@ -244,7 +244,7 @@ def test_an_embedder_that_raises_is_named():
 
 
 def test_a_missing_package_is_named_before_anything_is_read(groups, monkeypatch):
-    model, rows, x = groups
+    model, _, x = groups
     for package, use in (
         ("formulaic", lambda: model.effects("no rows", "~ x", {"x": x})),
         ("matplotlib", lambda: latentia.plots.plot_clusters(model, "no rows")),

@@ -25,7 +25,6 @@ from ..families import FAMILIES, family_of
 from ..mixtures import SphericalGaussianMixture
 from ..passes import Blocks
 from ..passes.dask import in_blocks
-from ..sequences._steps import all_steps, joined_sequences
 from ..summaries import Summary
 from ._any import summarize_any
 from .page import LACKS, write_summary
@@ -135,10 +134,8 @@ def _hmm(tell: Tell, model: Any, X: Any = None, lengths: Any = None, **options: 
     names = {} if model.of_symbols else _names(model, X)
     if X is None:
         return tell(model, None, lengths, **names | options)
-    X, lengths = joined_sequences(X, lengths, getattr(model, "kind", "auto"))
-    block, of_blocks = all_steps(X, lengths)
-    steps = block[0].ravel() if model.of_symbols else _table(block[0])
-    return tell(model, steps, of_blocks if lengths is None else lengths, **names | options)
+    steps, lengths = model.joined_steps(X, lengths)
+    return tell(model, steps.ravel() if model.of_symbols else _table(steps), lengths, **names | options)
 
 
 def _mixture(tell: Tell, model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Summary:

@@ -275,11 +275,11 @@ def _with_number_that_works(
     What a fit that failed knows is the rank of its own moments, and those of fewer components may have a lower one. Fits of
     more than 40 components take long, so that of larger numbers it is said that 40, or fewer, can be fitted.
     """
-    most, asked = error.at_most, getattr(empty, "n_components", None)
-    if error.parameter != "n_components" or most is None or not isinstance(asked, numbers.Integral):
+    supported, asked = error.at_most, getattr(empty, "n_components", None)
+    if error.parameter != "n_components" or supported is None or not isinstance(asked, numbers.Integral):
         return None
     plain = {name: 0 for name in ("n_splits", "refine") if hasattr(empty, name)}
-    size = int(asked)
+    size, most = int(asked), error.at_most
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)
         while size > 1:
@@ -293,11 +293,11 @@ def _with_number_that_works(
                     return None
                 most = other.at_most
             else:
-                fewer = "" if size == error.at_most else f" {size} can be fitted."
-                supported = error.at_most if error.at_most > _MOST_TRIED else size
+                fewer = "" if size == supported else f" {size} can be fitted."
                 return LatentiaError(
-                    f"{error.problem}{fewer}", parameter=error.parameter, value=error.value, at_most=supported
-                )
+                    f"{error.problem}{fewer}", parameter=error.parameter, value=error.value,
+                    at_most=supported if supported > _MOST_TRIED else size,
+                )  # fmt: skip
     return None
 
 

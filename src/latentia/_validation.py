@@ -216,7 +216,8 @@ def number_column(y: Any, name: str = "y", *, missing: bool = False) -> np.ndarr
 
 def classes_of(column: np.ndarray, name: str = "y") -> np.ndarray:
     """Return the different classes of a column, in order: texts, truth values, or whole numbers."""
-    fractions = np.flatnonzero(column != np.floor(column)) if column.dtype.kind == "f" else ()
+    whole = np.floor(column) if column.dtype.kind == "f" else column
+    fractions = np.flatnonzero(column != whole) if whole is not column else np.empty(0, np.int64)
     if len(fractions):
         raise LatentiaError(
             f"Row {fractions[0]} of {name} holds {column[fractions[0]]}; expected one of few classes: whole numbers, truth "

@@ -67,9 +67,10 @@ def summarize(model: Any, *data: Any, **options: Any) -> Summary:
     of_fit = inspect.signature(type(model).fit).parameters
     named = {name: options.pop(name) for name in [*options] if name in of_fit}
     data, named = in_blocks(type(model).fit, data, named)
+    options |= named
     with warnings.catch_warnings():  # names of columns have been checked, and of data frames the tables are used
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        return tell(model, *data, **named, **options)
+        return tell(model, *data, **options)
 
 
 def _renamed(row: Mapping[str, Any], many: str) -> dict[str, Any]:

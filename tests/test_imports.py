@@ -55,8 +55,8 @@ FLOORS = (
     {"_archive", "_compiled", "_entries", "_fields", "_frames", "_parameters", "_progress", "_scratch", "_threads"},
     {"words"}, {"passes"}, {"reading"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},
-    {"datasets"}, {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_additive"}, {"_covariates"}, FAMILIES,
-    {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
+    {"datasets"}, {"_summary_text"}, {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_additive"}, {"_covariates"},
+    FAMILIES, {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""
 

@@ -443,9 +443,9 @@ def test_a_number_of_components_that_the_data_does_not_support(world):
         try:
             model.fit(**world.data)
         except LatentiaError as error:
-            if error.parameter != "n_components" or "at most" not in str(error):
+            number = error.at_most
+            if error.parameter != "n_components" or number is None:
                 continue
-            number = int(str(error).split("at most ")[1].split()[0].rstrip(".:,"))
             if number not in numbers:
                 model.set_params(n_components=number).fit(**world.data)
             numbers.add(number)

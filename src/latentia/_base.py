@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import numbers
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 _MOST_DRAWN = 10**8
 _MOST_TRIED = 40  # components, where a smaller number than was asked for is looked for
-_AT_MOST = re.compile(r"\bat most (\d+)")  # how errors about ``n_components`` say what the data supports
 
 E = TypeVar("E", bound="Estimator")
 P = ParamSpec("P")
@@ -272,20 +270,20 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
 def _with_number_that_works(
     error: LatentiaError, empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.args, **kwargs: P.kwargs
 ) -> LatentiaError | None:
-    """The error with a number that was fitted, where it says how many components the data supports at most; otherwise None.
+    """The error with a number that was fitted, where it has how many components the data supports at most; otherwise None.
 
     What a fit that failed knows is the rank of its own moments, and those of fewer components may have a lower one. Fits of
     more than 40 components take long, so that of larger numbers it is said that 40, or fewer, can be fitted.
     """
-    found, asked = _AT_MOST.search(error.problem), getattr(empty, "n_components", None)
-    if error.parameter != "n_components" or found is None or not isinstance(asked, numbers.Integral):
+    supported, asked = error.at_most, getattr(empty, "n_components", None)
+    if error.parameter != "n_components" or supported is None or not isinstance(asked, numbers.Integral):
         return None
     plain = {name: 0 for name in ("n_splits", "refine") if hasattr(empty, name)}
-    size, many = int(asked), int(found[1]) > _MOST_TRIED
+    size, most = int(asked), error.at_most
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)
         while size > 1:
-            size = max(1, min(int(found[1]) if found else size // 2, size - 1, _MOST_TRIED))
+            size = max(1, min(size // 2 if most is None else most, size - 1, _MOST_TRIED))
             one = copy(empty)
             one.__dict__ = empty.__dict__ | plain | {"n_components": size}
             try:
@@ -293,11 +291,13 @@ def _with_number_that_works(
             except LatentiaError as other:
                 if other.parameter != "n_components":
                     return None
-                found = _AT_MOST.search(other.problem)
+                most = other.at_most
             else:
-                problem = f"{error.problem} {size} can be fitted."
-                problem = problem if many else _AT_MOST.sub(f"at most {size}", error.problem, count=1)
-                return LatentiaError(problem, parameter=error.parameter, value=error.value)
+                fewer = "" if size == supported else f" {size} can be fitted."
+                return LatentiaError(
+                    f"{error.problem}{fewer}", parameter=error.parameter, value=error.value,
+                    at_most=supported if supported > _MOST_TRIED else size,
+                )  # fmt: skip
     return None
 
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from ._base import Estimator, fitted
 from ._parameters import Number, check_parameter
+from ._validation import check_same_rows, number_column
 from .effects import Effects, Estimates, Memberships, least_squares, outcomes
 from .effects.combinations import Combinations
 from .effects.design import check_independent, clusters_of, columns_of, design_of
+from .effects.estimates import column_sizes
+from .effects.formulas import check_formula
 from .effects.results import COMBINED
-from .exceptions import LatentiaError
 
 _LEVEL = Number(0.0, 1.0)
 
@@ -88,6 +90,7 @@ class WithCovariates(Estimator):
         Source: for classes A. Bolck, M. Croon, J. Hagenaars, Political Analysis 12, 2004; for topics not in the papers.
         """
         check_parameter("level", level, _LEVEL)
+        check_formula(formula)
         members = self._memberships(X)
         n = len(members.shares)
         design, of_rows = design_of(formula, data, n), clusters_of(cluster, data, n)
@@ -95,7 +98,7 @@ class WithCovariates(Estimator):
         check_independent(design.matrix[rows], design.terms, of_rows[rows])
         return self._told(
             lambda sums: least_squares(design.matrix, members, rows, of_rows, sums), components, level,
-            terms=design.terms, **self._facts(members, rows, of_rows),
+            terms=design.terms, formula=formula, references=design.references, **self._facts(members, rows, of_rows),
         )  # fmt: skip
 
     @fitted
@@ -150,8 +153,9 @@ class WithCovariates(Estimator):
         check_parameter("level", level, _LEVEL)
         members = self._memberships(X)
         n = len(members.shares)
-        outcome = _numbers(y, n)
-        of_rows = clusters_of(cluster, controls, n)
+        outcome = number_column(y, missing=True)
+        check_same_rows(X=n, y=len(outcome))
+        of_rows = clusters_of(cluster, controls, n, "controls")
         if isinstance(cluster, str):
             controls = {name: controls[name] for name in controls if name != cluster} or None
         design = columns_of(controls, n) if controls is not None else None
@@ -161,6 +165,7 @@ class WithCovariates(Estimator):
         check_independent(
             np.column_stack([members.shares, z])[rows], [*self._names_of_components(), *terms], of_rows[rows]
         )
+        z = z / column_sizes(z[rows])
         plain = np.column_stack([self._plugged_in(X), z - z[rows].mean(axis=0)])[rows]
         levels = np.linalg.lstsq(plain, outcome[rows], rcond=None)[0][: members.shares.shape[1]]
         plug_in = np.stack([levels, levels - outcome[rows].mean()])
@@ -195,16 +200,3 @@ class WithCovariates(Estimator):
             "component_errors": len(members.errors) > 0,
             "nouns": self.nouns,
         }
-
-
-def _numbers(y: Any, n_rows: int) -> np.ndarray:
-    """An outcome as numbers, NaN where it is missing."""
-    try:
-        values = np.asarray([np.nan if one is None else one for one in np.asarray(y).ravel()], dtype=float)
-    except (TypeError, ValueError):
-        raise LatentiaError("y holds values that are no numbers: give numbers, or 0 and 1 of a class.") from None
-    if len(values) != n_rows:
-        raise LatentiaError(f"y has {len(values)} entries and X has {n_rows} rows: they must agree.")
-    if np.isinf(values).any():
-        raise LatentiaError(f"y has an infinite entry in row {int(np.flatnonzero(np.isinf(values))[0])}.")
-    return values

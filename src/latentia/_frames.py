@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ def frame_of(X: Any) -> nw.DataFrame[Any] | None:
         return None
     import narwhals.stable.v2 as nw
 
+    check_names_differ(X)
     found = nw.from_native(X, eager_only=True, pass_through=True)
     return found if isinstance(found, nw.DataFrame) else None
 
@@ -30,6 +32,16 @@ def column_names_of(X: Any) -> list[str] | None:
         return [str(name) for name in (X.used if is_reading(X) else X.var_names)]
     names = getattr(X, "column_names", getattr(X, "columns", None))  # columns of pyarrow are their cells
     return None if names is None else [str(name) for name in names]
+
+
+def check_names_differ(X: Any) -> None:
+    """Raise for a frame with two columns of one name: which is meant would depend on the library."""
+    names = column_names_of(X) or []
+    if len(set(names)) < len(names):
+        twice, number = Counter(names).most_common(1)[0]
+        raise LatentiaError(
+            f"{number} columns have the name {twice!r}; expected different names. Rename them.", column=twice
+        )
 
 
 def has_frame_names(X: Any) -> bool:
@@ -47,7 +59,10 @@ def table_of(X: Any) -> Any:
     """The array or matrix of AnnData or of a frame; frames of pandas, and all else, as they are."""
     if is_annotated(X) or is_reading(X):
         return X.values() if is_reading(X) else X.X
-    frame = None if hasattr(X, "iloc") else frame_of(X)
+    if hasattr(X, "iloc"):
+        check_names_differ(X)
+        return X
+    frame = frame_of(X)
     if frame is None:
         return X
     for name, dtype in frame.schema.items():

@@ -9,7 +9,7 @@ import platform
 from collections.abc import Iterable, Mapping
 from datetime import date, time, timedelta
 from importlib.metadata import version
-from numbers import Number
+from numbers import Number, Real
 from typing import Any
 
 import numpy as np
@@ -162,6 +162,8 @@ def _described(value: Any, name: str) -> Any:
         return _of_values(value, name)
     if texts is not None:
         return _of_texts(texts)
+    if table.dtype.kind == "O" and all(is_missing(cell) or isinstance(cell, Real) for cell in table.flat):
+        table = np.array([np.nan if is_missing(cell) else cell for cell in table.flat], float).reshape(table.shape)
     if table.dtype.kind not in "biuf":
         return _of_texts([_text(cell, name) for cell in table.ravel()])
     table = table if table.ndim == 2 else table.reshape(-1, 1)
@@ -201,7 +203,7 @@ def _of_tables(shape: list[int], tables: Iterable[Any]) -> dict[str, Any]:
     parts = [hashlib.sha256() for _ in range(3)]
     for table in tables:
         rows = sparse.csr_array(
-            table if sparse.issparse(table) else np.asarray(table).reshape(-1, shape[1]), dtype=float
+            table if sparse.issparse(table) else np.reshape(table, (len(table), shape[1])), dtype=float
         )
         rows.sum_duplicates()
         rows.eliminate_zeros()

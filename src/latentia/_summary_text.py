@@ -5,18 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ._control_characters import escape_controls
-
-if TYPE_CHECKING:
-    from .summaries import Column, Summary, Table
 
 _N_LINES, _WIDTH = 40, 100  # A screenful; with the evidence's own lines at most 6,000 characters.
 _LEFT = "text", "name", "words", "grade"
 
 
-def summary_text(summary: Summary) -> str:
+def summary_text(summary: Any) -> str:
     """Return the title, the evidence, and as many rows of the main table as fit into forty lines."""
     lines = [*textwrap.wrap(f"{summary.title}: {summary.says}", _WIDTH), "", *str(summary.evidence).splitlines()]
     table, names = _main_table(summary), ", ".join(summary.tables)
@@ -30,7 +27,7 @@ def summary_text(summary: Summary) -> str:
     return escape_controls("\n".join(line.rstrip() for line in [*lines, "", *closing]))
 
 
-def summary_page(summary: Summary) -> str:
+def summary_page(summary: Any) -> str:
     """Return the evidence and the main table as HTML."""
     table = _main_table(summary)
     head = f"<p><b>{escape(summary.title)}</b>: {escape(summary.says)}</p>{summary.evidence._repr_html_()}"
@@ -49,21 +46,21 @@ def _shortened(line: str) -> str:
     return line if len(line) <= _WIDTH else f"{line[:_WIDTH].rsplit(' ', 1)[0].rstrip(',')} …"
 
 
-def _main_table(summary: Summary) -> Table | None:
+def _main_table(summary: Any) -> Any:
     tables = [table for table in summary.tables.values() if table.name != "evidence" and table.of("screen")]
     return next((table for table in tables if table.name == "components"), tables[0] if tables else None)
 
 
-def _columns(table: Table) -> list[Column]:
+def _columns(table: Any) -> list[Any]:
     """Return the columns of the screen, those of several entries last."""
     return sorted(table.of("screen"), key=lambda column: column.kind == "words")
 
 
-def _row(columns: Sequence[Column], i: int) -> list[str]:
+def _row(columns: Sequence[Any], i: int) -> list[str]:
     return [column.printed(column.values[i]) for column in columns]
 
 
-def _aligned(table: Table, n_rows: int) -> list[str]:
+def _aligned(table: Any, n_rows: int) -> list[str]:
     columns = _columns(table)
     rows = [[column.head or column.name for column in columns], *(_row(columns, i) for i in range(n_rows))]
     widths = [max(len(row[j]) for row in rows) for j in range(len(columns))]

@@ -94,9 +94,7 @@ def table_blocks(
             raise LatentiaError(f"X has {width} {what} and the model was fitted on {estimator.n_features_in_}.")
         else:
             _check_names(estimator, X.names)
-        if not X.n_rows:
-            raise LatentiaError("The data is empty: it has no rows.")
-        return X if reset else finite_blocks(X, missing=missing)
+        return not_empty(X) if reset else finite_blocks(not_empty(X), missing=missing)
     table = number_table(
         X, sparse_allowed=sparse, min_rows=min_rows if reset else 1, min_columns=min_columns if reset else 1,
         dtype=dtype if isinstance(dtype, str) else list(dtype), missing=missing, estimator=estimator,
@@ -189,6 +187,62 @@ def number_table(
         raise LatentiaError(f"{name}: {error}") from error
     check_sizes(found, "" if name == "X" else f" of {name}", names=column_names_of(X), missing=missing, given=table)
     return found
+
+
+def number_column(y: Any, name: str = "y", *, missing: bool = False) -> np.ndarray:
+    """A column of finite numbers, shape (n,), read as `number_table` reads tables.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or (n, 1), Series or DataFrame
+        Stays as it is.
+    name : str
+        What messages call it.
+    missing : bool
+        Whether NaN may stand for what is not known.
+    """
+    refuse_dates(getattr(y, "dtype", None), name)
+    if not hasattr(y, "columns"):
+        if hasattr(y, "to_frame"):  # A series may have a type that only its frame turns into numbers.
+            y = y.to_frame()
+        elif isinstance(y, (list, tuple)) or hasattr(y, "__array__"):
+            column = np.ma.asanyarray(y) if np.ma.isMaskedArray(y) else _array_of(y)
+            y = column[:, None] if column is not None and column.ndim == 1 else y
+    table = number_table(y, name, sparse_allowed=False, missing=missing)
+    if table.shape[1] != 1:
+        raise LatentiaError(f"{name} has {table.shape[1]} columns; expected one.")
+    return np.asarray(table[:, 0])
+
+
+def classes_of(column: np.ndarray, name: str = "y") -> np.ndarray:
+    """Return the different classes of a column, in order: texts, truth values, or whole numbers."""
+    whole = np.floor(column) if column.dtype.kind == "f" else column
+    fractions = np.flatnonzero(column != whole) if whole is not column else np.empty(0, np.int64)
+    if len(fractions):
+        raise LatentiaError(
+            f"Row {fractions[0]} of {name} holds {column[fractions[0]]}; expected one of few classes: whole numbers, truth "
+            "values or texts.",
+            row=int(fractions[0]), value=column[fractions[0]],
+        )  # fmt: skip
+    try:
+        return np.unique(column)
+    except TypeError as error:
+        raise LatentiaError(f"{name} mixes classes of several types, as numbers and texts ({error}).") from error
+
+
+def _array_of(values: Any) -> np.ndarray | None:
+    """Return values as an array; None where they are of several lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return None
+
+
+def not_empty(blocks: Blocks) -> Blocks:
+    """The blocks, if they have rows."""
+    if not blocks.n_rows:
+        raise LatentiaError("The data is empty: it has no rows.")
+    return blocks
 
 
 def check_same_rows(**tables: int) -> None:
@@ -336,7 +390,7 @@ def _check_cells(X: Any, name: str) -> None:
             if is_missing(value) or (isinstance(value, Number) and not isinstance(value, complex) and fits(value)):
                 continue
             named = f"column {number}" if names is None else f"column {names[number]!r}"
-            refuse_cell(value, f"Row {row}, {named} of {name}")
+            refuse_cell(value, f"Row {row}, {named} of {name}", row, number if names is None else names[number])
 
 
 def fits(value: Any) -> bool:
@@ -348,19 +402,22 @@ def fits(value: Any) -> bool:
     return True
 
 
-def refuse_cell(value: Any, where: str) -> None:
+def refuse_cell(value: Any, where: str, row: int | None = None, column: Any = None) -> None:
     """Raise unless a string holds a number."""
+    cell: dict[str, Any] = {"value": value, "row": row, "column": column}
     shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}..."
     try:
         float(value)
     except OverflowError as error:
-        raise LatentiaError(f"{where}: {shown} is too large for a number of 64 bits.") from error
+        raise LatentiaError(f"{where}: {shown} is too large for a number of 64 bits.", **cell) from error
     except (TypeError, ValueError) as error:
         if isinstance(value, (str, bytes)):
             raise LatentiaError(
-                f"{where}: {shown} is text, and a number is needed. Drop the column, or encode it."
+                f"{where}: {shown} is text, and a number is needed. Drop the column, or encode it.", **cell
             ) from error
-        raise _NotNumbersError(f"{where}: {error}. A number is needed: drop the column, or encode it.") from error
+        raise _NotNumbersError(
+            f"{where}: {error}. A number is needed: drop the column, or encode it.", **cell
+        ) from error
 
 
 def refuse_dates(table: Any, name: str = "The data") -> None:
@@ -401,17 +458,22 @@ def check_sizes(
         row, column = (int(i) for i in np.argwhere(wrong)[0])
         value = values[row, column]
     named = f"column {column}" if names is None else f"column {names[column]!r}"
-    where = f"Row {row if rows is None else rows[row]}, {named}{place}"
+    number = row if rows is None else int(rows[row])
+    where = f"Row {number}, {named}{place}"
+    cell: dict[str, Any] = {"row": number, "column": column if names is None else names[column], "value": value}
     if np.isfinite(value):
-        raise LatentiaError(f"{where}: {value!s}, whose powers are out of range. Divide the data by its size.")
+        raise LatentiaError(f"{where}: {value!s}, whose powers are out of range. Divide the data by its size.", **cell)
     source = _cell(given, row, column)
     if source is not None:
-        raise LatentiaError(f"{where}: {source!s} is too large for a number of 64 bits. Divide the data by its size.")
+        raise LatentiaError(
+            f"{where}: {source!s} is too large for a number of 64 bits. Divide the data by its size.", **cell
+        )
     shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
     more = int(np.count_nonzero(~np.isfinite(values))) - 1
     raise LatentiaError(
         f"{where}: {shown}, and a number is needed{f' ({more:,} more like it)' if more else ''}. Drop such rows or columns, or "
-        "impute the entries, such as with scikit-learn's SimpleImputer."
+        "impute the entries, such as with scikit-learn's SimpleImputer.",
+        **cell,
     )
 
 

@@ -23,6 +23,9 @@ __all__ = [
 ]
 
 
+_NO_VALUE = object()
+
+
 class LatentiaError(ValueError):
     """Input or parameters that cannot be used. A `ValueError`, so that existing handlers catch it.
 
@@ -31,15 +34,30 @@ class LatentiaError(ValueError):
     problem : str
         What was found, where, and what to do.
     parameter : str, optional
-        Name of the parameter that the error is about. The message then begins with ``parameter=value:``, and the command
-        line puts the name of its option in its place.
+        Name of the parameter that the error is about. The message then begins with ``parameter=value:``, or ``parameter:``
+        without a value, and the command line puts the name of its option in its place.
     value : object, optional
-        Value of the parameter.
+        Value of the parameter, or of the cell in ``row`` and ``column``.
+    at_most : int, optional
+        Largest value of the parameter that the data supports.
+    row, column : int or str, optional
+        Number of the row, from 0, and number or name of the column that the error is about.
     """
 
-    def __init__(self, problem: str, *, parameter: str | None = None, value: Any = None) -> None:
-        super().__init__(escape_controls(problem if parameter is None else f"{parameter}={value!r}: {problem}"))
-        self.problem, self.parameter, self.value = problem, parameter, value
+    def __init__(
+        self,
+        problem: str,
+        *,
+        parameter: str | None = None,
+        value: Any = _NO_VALUE,
+        at_most: int | None = None,
+        row: int | None = None,
+        column: Any = None,
+    ) -> None:
+        place = "" if parameter is None else f"{parameter}: " if value is _NO_VALUE else f"{parameter}={value!r}: "
+        super().__init__(escape_controls(f"{place}{problem}"))
+        self.problem, self.parameter, self.value = problem, parameter, None if value is _NO_VALUE else value
+        self.at_most, self.row, self.column = at_most, row, column
 
 
 class MissingExtraError(LatentiaError, ImportError):
@@ -83,12 +101,14 @@ class FileNotice(LatentiaWarning):
     fact : str
         What was done.
     advice : str
-        What to do if it is not wanted, in terms of Python; the command line puts its options in its place.
+        What to do if it is not wanted, in terms of Python.
+    parameter : str, optional
+        Parameter that the advice is about: the command line says what its own option does instead.
     """
 
-    def __init__(self, fact: str, advice: str = "") -> None:
+    def __init__(self, fact: str, advice: str = "", *, parameter: str | None = None) -> None:
         super().__init__(f"{fact} {advice}".rstrip())
-        self.fact, self.advice = fact, advice
+        self.fact, self.advice, self.parameter = fact, advice, parameter
 
 
 class NegativeRecoveryWarning(LatentiaWarning):

@@ -392,7 +392,9 @@ def _comparison(most, values):
 
     def fit(size):
         if size > most:
-            raise LatentiaError(f"this data supports at most {most} components.", parameter="n_components", value=size)
+            raise LatentiaError(
+                f"this data supports at most {most} components.", parameter="n_components", value=size, at_most=most
+            )
         return SimpleNamespace(size=size, evidence_=evidence)
 
     choose = shared.highest("score", "{} things are best.")

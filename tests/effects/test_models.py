@@ -162,7 +162,7 @@ def test_classes_of_bits_and_those_without_probabilities() -> None:
 
 @pytest.mark.parametrize(
     ("y", "words"),
-    [(["a", "b"] * 750, "no numbers"), (np.ones(3), "3 entries"), (np.full(1500, np.inf), "infinite")],
+    [(["a", "b"] * 750, "is text"), (np.ones(3), "y has 3"), (np.full(1500, np.inf), "infinity")],
 )
 def test_outcomes_that_cannot_be_used(y, words, classes) -> None:
     model = SphericalGaussianMixture(3, n_splits=0).fit(classes[0])

@@ -75,3 +75,20 @@ def test_units(unit: str, label: str) -> None:
 def test_times_that_cannot_be_used(times: list[object], period: object, words: str) -> None:
     with pytest.raises(LatentiaError, match=words):
         periods_of(times, period)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("times", "unit", "numbers", "axis"),
+    [
+        (["2024-06-01", "2024-07-31"], "month", [0, 1], ["2024-06", "2024-07"]),
+        (["2023-11-05", "2024-02-01"], "month", [0, 3], ["2023-11", "2023-12", "2024-01", "2024-02"]),
+        (["2024-05-31", "2024-06-12"], "week", [0, 2], [f"week of 2024-{day}" for day in ("05-27", "06-03", "06-10")]),
+        (["1968-02-01", "1985-01-01"], "decade", [0, 2], ["1960s", "1970s", "1980s"]),
+        (["1899-01-01", "2024-01-01"], "day", [0, 1], ["1899-01-01", "2024-01-01"]),
+    ],
+)  # fmt: skip
+def test_periods_are_counted_in_their_unit(times: list[object], unit: str, numbers: list[int], axis: list[str]) -> None:
+    found = periods_of(times, unit)
+    assert found.numbers is not None
+    assert found.numbers.tolist() == numbers
+    assert found.axis == axis

@@ -12,8 +12,9 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.likelihood import WordSampler
 from latentia.metrics import match_components
+from latentia.report._prevalence import prevalence_figures
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from latentia.topics.prevalence import groups_of
+from latentia.topics.prevalence import _wilson, groups_of
 
 N, K = 1500, 6
 
@@ -150,3 +151,25 @@ def test_groups_that_cannot_be_used(groups, words, fitted, trend) -> None:
 def test_level_is_checked(fitted, trend) -> None:
     with pytest.raises(LatentiaError, match="level"):
         fitted.prevalence_by(trend[0], trend[1], level=90)
+
+
+def test_bounds_of_a_share_that_is_cut_to_zero_are_as_wide_as_its_error() -> None:
+    zero, middle, error = np.zeros((1, 1)), np.full((1, 1), 0.3), 0.045
+    found = _wilson(zero, zero, np.full((1, 1), error**2))
+    assert found.low[0, 0] == 0
+    assert found.high[0, 0] == pytest.approx(error, rel=0.01)
+    found = _wilson(1 - zero, 1 - zero, np.full((1, 1), error**2))
+    assert found.low[0, 0] == pytest.approx(1 - error, rel=0.01)
+    wide = _wilson(middle, middle, np.full((1, 1), error**2))  # Where the error is small beside it nothing changes.
+    assert wide.high[0, 0] - wide.low[0, 0] == pytest.approx(2 * error, rel=0.02)
+
+
+def test_months_keep_their_places_and_names(fitted, trend) -> None:
+    counts, year, *_ = trend
+    months = np.array(["2024-05-03", "2024-06-28", "2024-07-02", "2024-09-09", "2024-10-01"])[year]
+    found = fitted.prevalence_over(counts, months.tolist(), period="month")
+    assert found.numbers is not None
+    assert found.numbers.tolist() == [0, 1, 2, 4, 5]
+    panel = prevalence_figures([("time", found)], [str(k) for k in range(K)])[0].data["panels"][0]
+    assert panel["x"]["names"] == [f"2024-{month:02}" for month in range(5, 11)]
+    assert panel["marks"][0]["x"] == [0, 1, 2, 4, 5]

@@ -14,7 +14,7 @@ from ..datasets import tables
 from ..datasets.tables import Wanted
 from ..effects import Effects
 from ..effects.design import design_of
-from ..effects.formulas import CheckedFormula
+from ..effects.formulas import CheckedFormula, check_formula
 from ..exceptions import LatentiaError, MissingExtraError
 from ._shared import ReadOptions
 
@@ -40,6 +40,13 @@ def effects_of(
     if cluster is not None and cluster not in table:
         raise LatentiaError(f"--cluster {cluster}: there is no such column. There are {', '.join(table)}.")
     return lambda model, rows: (formula, model.effects(rows, formula, table, cluster=cluster))
+
+
+def check_effects(formula: str | None) -> None:
+    """Raise for a formula that cannot be read, or without the package that reads it, before a file is read."""
+    if formula is not None:
+        with _about(formula):
+            check_formula(formula)
 
 
 @dataclass(frozen=True)

@@ -41,13 +41,13 @@ COMMANDS = (
 """Each command, and what the list of commands says of it: the docstring of its function, the first line."""
 LEARN_NOTHING = "look", "apply", "update", "merge", "demo"
 _ADVICE = {
-    "cache=": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
-    "columns=": "--columns names others.",
-    "encoding=": "If letters are wrong in it, name another with --encoding.",
-    "rows=": "--rows wide reads a basket a row.",
-    "split=": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or as many words.",
+    "cache": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
+    "columns": "--columns names others.",
+    "encoding": "If letters are wrong in it, name another with --encoding.",
+    "rows": "--rows wide reads a basket a row.",
+    "split": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or as many words.",
 }
-"""What notices advise, by what they advise in Python."""
+"""What notices advise, by the parameter that they advise in Python."""
 _PARAMETER = re.compile(r"\b(refine|missing|encoding)='?(\w+)'?")
 """Parameters that warnings name and that are options of the same name."""
 
@@ -111,7 +111,7 @@ def run(ready: Callable[[], None] | None = None) -> None:
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         if isinstance(message, FileNotice):
-            advice = next((said for way, said in _ADVICE.items() if way in message.advice), message.advice)
+            advice = _ADVICE.get(message.parameter or "", message.advice)
             _print(console, "note:", "cyan", f"{message.fact} {advice}".rstrip())
         else:
             _print(console, "warning:", "yellow", re.sub(_PARAMETER, r"--\1 \2", str(message)))

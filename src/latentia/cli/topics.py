@@ -20,7 +20,7 @@ from ..passes import Blocks
 from ..reading import open_table
 from ..report.topics import names_of, rows_of, summarize_topics, topic_headings
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from ._effects import effects_of
+from ._effects import check_effects, effects_of
 from ._prevalence import no_columns, prevalence_in
 from ._run import Run
 from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, parse_sizes
@@ -84,6 +84,7 @@ def topics(
     alpha0
         Sum of the Dirichlet parameters; estimated by default (lda only).
     """
+    check_effects(effects)
     sizes = parse_sizes(k, "topics")
     called = _topic_names(name or [], names, sizes)
     own = _options_of(model, anchors, alpha0, keep_moments)

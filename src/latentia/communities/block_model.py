@@ -277,7 +277,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         if self.n_components > len(kept):
             raise LatentiaError(
                 f"{len(kept)} nodes with edges carry at most {len(kept)} communities.",
-                parameter="n_components", value=self.n_components,
+                at_most=len(kept), parameter="n_components", value=self.n_components,
             )  # fmt: skip
         told = [
             f"{number} {one if number == 1 else many}"

@@ -210,7 +210,10 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             )
         if self.n_components > d:
             raise LatentiaError(
-                f"{d} columns support at most {d} components.", parameter="n_components", value=self.n_components
+                f"{d} columns support at most {d} components.",
+                at_most=d,
+                parameter="n_components",
+                value=self.n_components,
             )
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         return Moments(*(Covariances.of(table, deal(table, _SEED), **options) for table in rows))

@@ -17,13 +17,12 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.optimize import root
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import unique_labels
 
 from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer
 from .._stages import Fitted
-from .._validation import check_same_rows, weighted_mean
+from .._validation import check_same_rows, classes_of, weighted_mean
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
@@ -183,10 +182,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
             self.classes_ = np.array([0, 1])
             return None
         column = target_column(y, numbers=False)
-        try:
-            found = unique_labels(column)
-        except (ValueError, TypeError) as error:
-            raise LatentiaError(f"y: {error}") from error
+        found = classes_of(column)
         known = vars(self).get("classes_")  # of rows that were added before
         if known is None and len(found) != 2:
             raise LatentiaError(f"y has {len(found)} different values: two classes are needed.")

@@ -171,7 +171,9 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         """Whiten the means' part of cov(s1), and decompose the third cumulant with a constant appended."""
         d, k = own.moments.widths[0], self.n_components
         if k > d:
-            raise LatentiaError(f"{d} features support at most {d} components.", parameter="n_components", value=k)
+            raise LatentiaError(
+                f"{d} features support at most {d} components.", at_most=d, parameter="n_components", value=k
+            )
         values, vectors = np.linalg.eigh(own.covariance)
         values, vectors = values[::-1], vectors[:, ::-1]
         least = _LEAST * float(np.abs(values).max())

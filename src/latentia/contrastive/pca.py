@@ -158,7 +158,9 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
         d = own.moments.widths[0]
         size = d if self.n_components is None else int(self.n_components)
         if size > d:
-            raise LatentiaError(f"{d} features support at most {d} components.", parameter="n_components", value=size)
+            raise LatentiaError(
+                f"{d} features support at most {d} components.", at_most=d, parameter="n_components", value=size
+            )
         values, vectors = np.linalg.eigh(own.covariance)
         directions = vectors[:, ::-1].T
         signs = np.sign(directions[np.arange(d), np.abs(directions).argmax(axis=1)])

@@ -237,7 +237,11 @@ def _tell_unused(table: RawTable, places: Sequence[int], kind: ListOf) -> None:
         more = f" and {len(unused) - _LISTED} more" * (len(unused) > _LISTED)
         used = " and ".join(repr(table.names[place]) for place in places[:2])
         fact = f"{table.path}: columns {used} were read as the {kind.ends} of {kind.things}; not used: "
-        warn(FileNotice(f"{fact}{', '.join(map(repr, unused[:_LISTED]))}{more}.", "columns= names others."))
+        warn(
+            FileNotice(
+                f"{fact}{', '.join(map(repr, unused[:_LISTED]))}{more}.", "columns= names others.", parameter="columns"
+            )
+        )
 
 
 @contextlib.contextmanager

@@ -136,5 +136,5 @@ def _long_baskets(
         if item.strip():
             items[item.strip()] = None
     fact = f"{path}: was read with a row for each item: those of one {names[0]!r} are a basket of {names[1]!r}."
-    warn(FileNotice(fact, "rows='wide' reads a basket a row."))
+    warn(FileNotice(fact, "rows='wide' reads a basket a row.", parameter="rows"))
     return [list(items) for items in found.values()], list(found)

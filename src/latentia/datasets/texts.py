@@ -200,6 +200,7 @@ def tell_of_pages(source: Path, lines: Sequence[str]) -> None:
             FileNotice(
                 f"{source}: was read with a document per line, and looks like running text.",
                 "split='chapter', split='paragraph' or split=500 cuts it into chapters, paragraphs, or as many words.",
+                parameter="split",
             )
         )
 
@@ -267,6 +268,7 @@ def _tell(source: Path, n_files: int, problems: list[tuple[str, str]], western: 
             FileNotice(
                 f"{source}: not UTF-8 and read as Windows-1252 (Latin-1): {', '.join(western[:_NAMED])}{more}.",
                 "encoding= names another.",
+                parameter="encoding",
             )
         )
 

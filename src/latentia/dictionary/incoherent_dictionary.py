@@ -351,7 +351,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         if self.n_components > blocks.n_rows:
             raise LatentiaError(
                 f"{blocks.n_rows} rows support at most {blocks.n_rows} atoms.",
-                parameter="n_components", value=self.n_components,
+                at_most=blocks.n_rows, parameter="n_components", value=self.n_components,
             )  # fmt: skip
         most = min(self.n_components, self.n_features_in_)
         if self.sparsity is not None and self.sparsity > most:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -11,7 +11,10 @@ import numpy as np
 from scipy.linalg import qr
 
 from .._entries import is_missing
+from .._frames import check_names_differ
 from ..exceptions import LatentiaError
+from ..passes.tables import unmasked
+from .estimates import column_sizes
 from .formulas import CONTEXT, MAX_COLUMNS, CheckedFormula, describe_error
 
 _MAX_CELLS = 1 << 27
@@ -28,10 +31,13 @@ class Design:
         NaN in rows that lack an entry which the formula needs.
     terms : list of str
         Names of the P columns.
+    references : dict of str
+        Of each column of categories that enters as differences from one level: that level.
     """
 
     matrix: np.ndarray
     terms: list[str]
+    references: dict[str, str] = field(default_factory=dict)
 
     @property
     def known(self) -> np.ndarray:
@@ -90,7 +96,18 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
             parameter="formula",
             value=formula,
         ) from error
-    return Design(matrix, [str(term) for term in found.columns])
+    if not found.shape[1]:
+        raise LatentiaError("It has no terms. Use '~ 1' for the mean.", parameter="formula", value=formula)
+    return Design(matrix, [str(term) for term in found.columns], _references(found))
+
+
+def _references(found: Any) -> dict[str, str]:
+    """Return the level of each column of categories that the others are compared with, from a matrix of formulaic."""
+    references = {}
+    for factor, contrasts in found.model_spec.factor_contrasts.items():
+        if any(str(term).startswith(f"{factor}[T.") for term in found.columns):
+            references[str(factor)] = str(contrasts.contrasts.get_drop_field(contrasts.levels, reduced_rank=False))
+    return references
 
 
 def columns_of(table: Any, n_rows: int) -> Design:
@@ -122,22 +139,25 @@ def columns_of(table: Any, n_rows: int) -> Design:
 def _unnamed(table: Any) -> dict[str, np.ndarray]:
     """Return the columns of an array by made-up names."""
     try:
-        values = np.asarray(table, dtype=float)
-        return {f"x{i}": column for i, column in enumerate(values.reshape(len(values), -1).T)}
+        values = np.asarray(unmasked(table), dtype=float)
+        values = values[:, None] if values.ndim == 1 else values
+        n_columns = values.shape[1] if values.ndim == 2 else None
     except (TypeError, ValueError):
+        n_columns = None
+    if n_columns is None:
         raise LatentiaError(
-            "Expected a data frame, a dict of columns, or an array of numbers.",
+            f"Expected a data frame, a dict of columns, or an array of numbers, not {type(table).__name__}.",
             parameter="controls",
-            value=type(table).__name__,
-        ) from None
+        )
+    return {f"x{i}": values[:, i] for i in range(n_columns)}
 
 
-def clusters_of(cluster: Any, data: Any, n_rows: int) -> np.ndarray:
+def clusters_of(cluster: Any, data: Any, n_rows: int, parameter: str = "data") -> np.ndarray:
     """Number of the cluster of every row, shape (n_rows,), -1 where it has none; without clusters each row is its own."""
     if cluster is None:
         return np.arange(n_rows)
     if isinstance(cluster, str):
-        columns = _table(data, n_rows)
+        columns = _table(data, n_rows, parameter)
         if cluster not in columns:
             raise LatentiaError(
                 f"there is no such column. There are {', '.join(map(str, columns))}.",
@@ -145,6 +165,11 @@ def clusters_of(cluster: Any, data: Any, n_rows: int) -> np.ndarray:
                 value=cluster,
             )
         cluster = columns[cluster]
+    if not hasattr(cluster, "__len__") or not np.ndim(cluster):
+        raise LatentiaError(
+            f"Expected the name of a column, or a label for every row, not {type(cluster).__name__}.",
+            parameter="cluster",
+        )
     values = [None if is_missing(value) or value == "" else str(value) for value in list(cluster)]
     if len(values) != n_rows:
         raise LatentiaError(f"cluster has {len(values)} entries and X has {n_rows} rows: they must agree.")
@@ -159,20 +184,26 @@ def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndar
         raise LatentiaError(f"{n} rows have all entries, which is too few for {p} terms.")
     if len(np.unique(cluster)) < 2:
         raise LatentiaError(f"The {n} rows that have all entries are one cluster, and two or more are needed.")
+    matrix = matrix / column_sizes(matrix)
     scaled = matrix / np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
     _, r, order = qr(scaled, mode="economic", pivoting=True)
     extra = [terms[i] for i in order[np.abs(np.diag(r)) < _EXTRA]]
     if extra:
         follow, them = ("follows", "it") if len(extra) == 1 else ("follow", "them")
-        raise LatentiaError(f"{', '.join(extra)} {follow} from the other terms: leave {them} out.")
+        raise LatentiaError(
+            f"{', '.join(extra)} {follow} from the other terms: leave {them} out, or center what is large beside its spread, "
+            "as in center(year)."
+        )
 
 
-def _table(data: Any, n_rows: int) -> dict[Any, Any]:
+def _table(data: Any, n_rows: int, parameter: str = "data") -> dict[Any, Any]:
     """The columns of a table by name."""
     if data is None or not (isinstance(data, Mapping) or hasattr(data, "columns")):
         raise LatentiaError(
-            f"a data frame or a dict of columns is needed, not {type(data).__name__}.", parameter="data"
+            f"Expected a data frame or a dict of columns, not {type(data).__name__}.", parameter=parameter
         )
+    if not isinstance(data, Mapping):
+        check_names_differ(data)
     names = list(data) if isinstance(data, Mapping) else getattr(data, "column_names", None) or list(data.columns)
     table = {name: data[name] for name in names}
     for name, column in table.items():

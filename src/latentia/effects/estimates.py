@@ -21,6 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
+from ..exceptions import LatentiaError
+
 _POOLED = 10.0  # degrees of freedom by which the usual variance counts in that of clusters
 _TAILS = (
     0.25  # of the excess kurtosis that takes degrees of freedom: of skewed numbers intervals hold more than they say
@@ -113,6 +115,16 @@ class Estimates:
     error: np.ndarray
     freedom: np.ndarray
 
+    def divided(self, sizes: np.ndarray) -> Estimates:
+        """Return the estimates of terms that are so many times as large."""
+        with np.errstate(over="ignore"):
+            value, error = self.value / sizes, self.error / sizes
+        if not (np.isfinite(value).all() and np.isfinite(error).all()):
+            raise LatentiaError(
+                "A covariate or outcome is so small or large that its effect is out of range: rescale it."
+            )
+        return Estimates(value, error, self.freedom)
+
 
 def least_squares(
     design: np.ndarray, members: Memberships, rows: np.ndarray, cluster: np.ndarray, sums: np.ndarray | None = None
@@ -138,6 +150,8 @@ def least_squares(
         Coefficients of every term, shape (P, K) or (P, J).
     """
     x, y = design[rows], members.shares[rows]
+    sizes = column_sizes(x)
+    x = x / sizes
     sums = np.eye(y.shape[1]) if sums is None else sums
     found, group = np.unique(cluster[rows], return_inverse=True)
     root = _inverse_root(x.T @ x)
@@ -151,7 +165,13 @@ def least_squares(
     most = np.maximum(freedom, np.clip(len(found) - x.shape[1], 1, freedom + _POOLED))
     value, scale = root @ value, np.sqrt((x**2).mean(axis=0))[:, None]
     by_components = moved(scale * value, members.errors, sums) / scale**2
-    return _together(value @ sums.T, pooled, most, by_components, len(members.errors))
+    return _together(value @ sums.T, pooled, most, by_components, len(members.errors)).divided(sizes[:, None])
+
+
+def column_sizes(table: np.ndarray) -> np.ndarray:
+    """Return powers of two that bring the largest entry of each column between 1 and 2, shape (P,): no digit changes."""
+    largest = np.abs(table).max(axis=0, initial=0.0)
+    return np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
 
 
 def _robust(
@@ -251,6 +271,8 @@ def outcomes(
     z = controls - (controls[rows].mean(axis=0) if n else 0.0)
     second, s = members.squares(rows), members.shares[rows]
     y, z = y[rows], z[rows]
+    size = column_sizes(y[:, None])
+    y, z = y / size, z / column_sizes(z)
     groups, group = np.unique(cluster[rows], return_inverse=True)
     noise = s.T @ s - second
     kept = _kept(s, np.column_stack([y, z]), noise, len(groups))
@@ -279,7 +301,7 @@ def outcomes(
         usual = (sums**2).sum(axis=1) * (off**2).mean()
         by_components = (((off @ sums.T) ** 2).mean(axis=0) + usual)[None] / 2
     freedom = np.array([[max(len(groups) - len(found), 1)]])
-    return _together(value, variance, freedom, by_components, len(members.errors))
+    return _together(value, variance, freedom, by_components, len(members.errors)).divided(1 / size)
 
 
 def _together(

@@ -231,6 +231,11 @@ class CheckedFormula:
             self._check_argument("", value)
 
 
+def check_formula(formula: str) -> None:
+    """Raise for a formula that cannot be read, or if the package that reads it is not installed: before data is read."""
+    CheckedFormula(formula)
+
+
 def describe_error(error: Exception) -> str:
     """Return the kind of an error and its first line: those of formulaic go on with colours."""
     return f"{type(error).__name__}, {str(error).strip().partition(chr(10))[0]}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,10 @@ class Effects:
         Whether the intervals know of errors of the components: not after a fit with ``n_splits=0``.
     nouns : tuple of str
         What one component or combination is called, several, and the rows.
+    formula : str
+        What `effects` was asked for; empty for an outcome.
+    references : dict of str
+        Of each column of categories the level that the others are compared with, which has no term of its own.
     """
 
     terms: list[str]
@@ -63,6 +67,8 @@ class Effects:
     n_left_out: int
     component_errors: bool
     nouns: tuple[str, str, str]
+    formula: str = ""
+    references: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -70,7 +76,9 @@ class Effects:
     ) -> Effects:
         """Intervals of Student's t about estimates; tests that they are ``null``; ``facts`` are the other attributes."""
         reach = student.ppf((1 + level) / 2, found.freedom) * found.error
-        p_value = 2 * student.sf(np.abs(found.value - null) / np.maximum(found.error, 1e-300), found.freedom)
+        p_value = 2 * student.sf(
+            np.abs(found.value - null) / np.maximum(found.error, np.finfo(float).tiny), found.freedom
+        )
         bounds = found.value, found.value - reach, found.value + reach
         return cls(**facts, **dict(zip(("estimate", "low", "high"), bounds, strict=True)), error=found.error,
                    p_value=p_value, plug_in=plug_in, level=level)  # fmt: skip
@@ -86,16 +94,34 @@ class Effects:
         Returns
         -------
         list of dict
-            Number of the component, term, estimate, bounds, standard error, p-value, name of the component, and of an outcome
-            the plug-in estimate.
+            Number of the component, term, estimate, bounds, standard error, p-value, name of the component, of an outcome
+            the plug-in estimate, and where there are categories the level that the term is compared with.
         """
         arrays = {name: getattr(self, name) for name in ("estimate", "low", "high", "error", "p_value")}
         arrays |= {} if self.plug_in is None else {"plug_in": self.plug_in}
         return [
-            {"component": k, "term": term} | {key: float(a[p, k]) for key, a in arrays.items()} | {"name": name}
+            {"component": k, "term": term}
+            | {key: float(a[p, k]) for key, a in arrays.items()}
+            | {"name": name}
+            | ({"reference": self.reference_of(term)} if self.references else {})
             for k, name in enumerate(self.components)
             for p, term in enumerate(self.terms)
         ]
+
+    def reference_of(self, term: str) -> str:
+        """Name the level that a term is compared with.
+
+        Parameters
+        ----------
+        term : str
+            One of ``terms``.
+
+        Returns
+        -------
+        str
+            Empty for a term that is no level beside others; for products of levels those of each, joined by ":".
+        """
+        return ":".join(level for column, level in self.references.items() if f"{column}[T." in term)
 
     def panels(self, terms: Sequence[str] | None = None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
         """Numbers of a picture of some terms, by default of all but the intercept.
@@ -155,6 +181,7 @@ class Effects:
             f"{len(self.components)} {several if len(self.components) > 1 else one}, {self.n_rows:,} {of_rows}{clusters}, "
             f"{self.n_left_out:,} left out; intervals of {self.level:.0%}"
         ]
+        lines += [f"{column}: each level beside {level!r}" for column, level in self.references.items()]
         keys = ["estimate", "low", "high", *([] if self.plug_in is None else ["plug_in"])]
         wide = max(len("term"), *map(len, self.terms))
         key_of, width = ("name", max(9, len(one), *map(len, self.components))) if self.combined else ("component", 9)

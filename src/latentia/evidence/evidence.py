@@ -174,16 +174,15 @@ class Evidence:
 
     # --- fits on parts ------------------------------------------------------------------------------------------
 
-    def stability(self, X: Any, n_splits: int = 2, random_state: int = 0, **fit_parameters: Any) -> np.ndarray:
+    def stability(self, *data: Any, n_splits: int = 2, random_state: int = 0, **named: Any) -> np.ndarray:
         """Expected error of each component, from independent fits on disjoint random halves of the data.
 
         Parameters
         ----------
-        X : the data that the model was fitted on, in any form that ``fit`` takes
+        *data, **named
+            What ``fit`` took, by position or name: ``stability(X)``, ``stability(X, lengths=lengths)``, ``stability(U, V, y)``.
         n_splits : int
             Random splits into two halves, averaged; each costs two fits on half of the data.
-        **fit_parameters
-            What else ``fit`` took: ``lengths`` of sequences, ``views`` of a table.
 
         Returns
         -------
@@ -194,7 +193,7 @@ class Evidence:
         if self._estimator is None:
             raise LatentiaError("This evidence has no model. Use the evidence_ attribute of a fitted or loaded one.")
         options: dict[str, Any] = {"n_splits": n_splits, "random_state": random_state}
-        return half_split_errors(self._estimator, X, **options, **fit_parameters)
+        return half_split_errors(self._estimator, *data, **options, **named)
 
     def bind(self, estimator: Any) -> Evidence:
         """Take names and shares of the components from a fitted estimator, and let `stability` refit copies of it.

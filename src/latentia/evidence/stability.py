@@ -10,21 +10,19 @@ import numpy as np
 from sklearn.base import clone
 
 from ..exceptions import LatentiaError, NotSupportedWarning
+from ..passes.dask import in_blocks
 
 
-def half_split_errors(
-    estimator: Any, X: Any, *, n_splits: int = 2, random_state: int = 0, **fit_parameters: Any
-) -> np.ndarray:
-    """Mean distance of each component of a fitted estimator to the nearest one of fits on halves of X.
+def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_state: int = 0, **named: Any) -> np.ndarray:
+    """Mean distance of each component of a fitted estimator to the nearest one of fits on halves of the data.
 
     Parameters
     ----------
     estimator : Estimator
         Fitted. Its ``_halves`` halve the data and its ``_distances`` compare.
-    X : the data, in any form that ``fit`` takes
+    *data, **named
+        What ``fit`` took, by position or name, in any form that it takes.
     n_splits : int
-    **fit_parameters
-        Further arguments of ``fit`` that belong to the rows, such as ``lengths``.
 
     Returns
     -------
@@ -32,13 +30,19 @@ def half_split_errors(
     """
     if n_splits < 1:
         raise LatentiaError("at least one split is needed.", parameter="n_splits", value=n_splits)
-    taken = inspect.signature(estimator.fit).parameters
-    unknown = [name for name in fit_parameters if name not in taken]
+    taken = inspect.signature(estimator.fit)
+    unknown = [name for name in named if name not in taken.parameters]
     if unknown:
-        raise LatentiaError(f"stability: fit takes no {unknown[0]!r}; it takes {', '.join(taken)}.")
+        raise LatentiaError(f"stability: fit takes no {unknown[0]!r}; it takes {', '.join(taken.parameters)}.")
+    try:
+        arguments = taken.bind(*data, **named).arguments
+    except TypeError as error:
+        raise LatentiaError(f"stability: {error}; fit takes {', '.join(taken.parameters)}.") from error
+    first, *others = arguments.items()
+    args, named = in_blocks(type(estimator).fit, (first[1],), {k: v for k, v in others if v is not None})
     distances = []
     for split in range(n_splits):
-        for half in estimator._halves(X, random_state + split, **fit_parameters):
+        for half in estimator._halves(*args, random_state + split, **named):
             model = clone(estimator)
             if "n_splits" in model.get_params():
                 model.set_params(n_splits=0)

@@ -414,7 +414,10 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             why = f"{width - rank} of {width} features are constant, copies or combinations of others"
             why = why if rank < width else f"the data has {columns.n} rows and {width} features"
             raise LatentiaError(
-                f"{why}: this data supports at most {most} components.", parameter="n_components", value=size
+                f"{why}: this data supports at most {most} components.",
+                at_most=most,
+                parameter="n_components",
+                value=size,
             )
         if size > _MOST:
             raise LatentiaError(

@@ -43,7 +43,7 @@ def whiten(second: np.ndarray, n_components: int, what: str = "second moment") -
         raise LatentiaError(
             f"eigenvalue {rank + 1} of the {what} is {got} (the largest is {values[0]:.3g}) and must be positive: this data "
             f"supports at most {rank} components.",
-            parameter="n_components", value=n_components,
+            at_most=rank, parameter="n_components", value=n_components,
         )  # fmt: skip
     values_k, vectors_k = values[:n_components], vectors[:, :n_components]
     vectors_k = vectors_k * np.where(vectors_k.sum(axis=0) < 0, -1.0, 1.0)  # LAPACK leaves the signs open

@@ -335,7 +335,7 @@ class MatrixMethods(Estimator):
         if rank < self.n_components:
             raise LatentiaError(
                 f"{rank} directions are above the noise, which carry at most {rank} topics.",
-                parameter="n_components", value=self.n_components,
+                at_most=rank, parameter="n_components", value=self.n_components,
             )  # fmt: skip
         if triples is not None:
             if (np.diag(spectral.core) <= 0).any():

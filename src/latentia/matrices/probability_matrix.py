@@ -562,7 +562,9 @@ def _check_size(model: ProbabilityMatrix, counts: sparse.csr_array) -> None:
     size, most = counts.shape[0], min(counts.shape)
     if model.n_components > most:
         these = f"{size} words carry" if model.symmetric else f"A table of {size} x {counts.shape[1]} carries"
-        raise LatentiaError(f"{these} a rank of at most {most}.", parameter="n_components", value=model.n_components)
+        raise LatentiaError(
+            f"{these} a rank of at most {most}.", at_most=most, parameter="n_components", value=model.n_components
+        )
     model.n_features_in_ = size
     check_vocabulary(model)
     n_pairs = counts.sum() / 2

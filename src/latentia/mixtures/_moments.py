@@ -156,6 +156,6 @@ def _signal(values: np.ndarray, noise: float, k: int) -> np.ndarray:
         raise LatentiaError(
             f"the means span {k - 1} directions, but eigenvalue {rank + 1} of the covariance does not exceed the noise of "
             f"{noise:.3g} (the largest is {values[0]:.3g}): this data supports at most {rank + 1} components.",
-            parameter="n_components", value=k,
+            at_most=rank + 1, parameter="n_components", value=k,
         )  # fmt: skip
     return signal

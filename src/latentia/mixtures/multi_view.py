@@ -23,7 +23,7 @@ from .._base import fitting
 from .._frames import column_names_of, frame_of
 from .._parameters import NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
-from .._validation import check_same_rows, finite_blocks, number_table, weighted
+from .._validation import check_same_rows, finite_blocks, not_empty, number_table, weighted
 from ..evidence import (
     Check,
     PartErrors,
@@ -411,12 +411,12 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             raise LatentiaError(
                 f"at least {k - 1} features are needed in each of three views, and they have "
                 f"{', '.join(map(str, widths))}: this data supports at most {min(widths) + 1} components.",
-                parameter="n_components", value=k,
+                at_most=min(widths) + 1, parameter="n_components", value=k,
             )  # fmt: skip
         if blocks.n_rows < 2 * k:
             raise LatentiaError(
                 f"{blocks.n_rows} rows support at most {blocks.n_rows // 2} components.",
-                parameter="n_components", value=k,
+                at_most=blocks.n_rows // 2, parameter="n_components", value=k,
             )  # fmt: skip
 
     def _distances(self, other: MultiViewMixture) -> np.ndarray:
@@ -488,7 +488,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             If the views have other columns than those of the fit, or no rows.
         """
         if self._columns is not None:
-            return X if isinstance(X, Blocks) and len(X.shapes) > 1 else self._columns.blocks(X)
+            return not_empty(X if isinstance(X, Blocks) and len(X.shapes) > 1 else self._columns.blocks(X))
         layout, several = self._layout, _is_several(X)
         if not several and layout.columns is None:
             raise LatentiaError(f"The model was fitted on {len(layout.widths)} tables: give as many, in a list.")

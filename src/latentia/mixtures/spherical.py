@@ -508,7 +508,7 @@ def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
         raise LatentiaError(
             f"{n_rows} rows of {model.n_features_in_} features support at most {min(n_rows, width)} components"
             + (" by moments." if width < n_rows else "."),
-            parameter="n_components", value=model.n_components,
+            at_most=int(min(n_rows, width)), parameter="n_components", value=model.n_components,
         )  # fmt: skip
 
 

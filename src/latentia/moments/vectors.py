@@ -130,7 +130,8 @@ def checked_columns(columns: ColumnMoments, what: str = "Input") -> ColumnMoment
         )
     rounding = (16 * np.finfo(float).eps * columns.mean) ** 2
     variance = np.where(columns.variance > rounding, columns.variance, 0.0)
-    wrong = large | ((variance > 0) & (variance < LARGEST**-2))
+    small = (variance < LARGEST**-2) & ((variance > 0) | (np.abs(columns.mean) < LARGEST**-2) & (columns.mean != 0))
+    wrong = large | small  # Squares of small numbers vanish: their column would look constant.
     if wrong.any():
         at = int(np.argmax(wrong))
         raise LatentiaError(

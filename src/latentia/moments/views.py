@@ -248,7 +248,7 @@ def _leading_directions(
         if rank < n_components:
             raise LatentiaError(
                 f"singular value {rank + 1} of what the three views have in common is zero: this data supports at most {rank} "
-                "components.", parameter="n_components", value=n_components,
+                "components.", at_most=rank, parameter="n_components", value=n_components,
             )  # fmt: skip
         middle = left[:, :n_components]
     directions = [middle if a == 1 else np.linalg.qr(scaled[a, 1] @ middle)[0] for a in range(3)]
@@ -261,7 +261,7 @@ def _leading_directions(
             raise LatentiaError(
                 f"singular value {rank + 1} of the moment of views {a + 1} and {b + 1} is {singular[rank]:.2g} (the largest is "
                 f"{singular[0]:.3g}): this data supports at most {rank} components.",
-                parameter="n_components", value=n_components,
+                at_most=rank, parameter="n_components", value=n_components,
             )  # fmt: skip
     return leading, small
 

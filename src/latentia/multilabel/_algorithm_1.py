@@ -75,5 +75,5 @@ def _check_rank(values: np.ndarray, n_components: int) -> None:
     if rank < n_components:
         raise LatentiaError(
             f"the words of the documents span {rank} directions, which carry at most that many topics.",
-            parameter="n_components", value=n_components,
+            at_most=rank, parameter="n_components", value=n_components,
         )  # fmt: skip

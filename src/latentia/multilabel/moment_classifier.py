@@ -407,7 +407,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             raise LatentiaError(
                 f"{n} rows with {words_seen} different words carry at most {min(n, words_seen)} "
                 f"{'topics' if self.topics else 'directions'}.",
-                parameter="n_components", value=k,
+                at_most=min(n, words_seen), parameter="n_components", value=k,
             )  # fmt: skip
         if self.topics and n < k**2:
             unused = "." if self.head == "bayes" else "; the predictions do not use them."

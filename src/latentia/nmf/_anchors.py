@@ -126,7 +126,10 @@ _WHY = {
 
 def _too_many(found: int, asked: int, why: str) -> LatentiaError:
     return LatentiaError(
-        f"this data supports at most {max(found, 1)} components: {why}.", parameter="n_components", value=asked
+        f"this data supports at most {max(found, 1)} components: {why}.",
+        at_most=max(found, 1),
+        parameter="n_components",
+        value=asked,
     )
 
 

@@ -136,7 +136,7 @@ def start(table: Table, r: int, seed: int) -> np.ndarray:
     if r > min(n, d):
         raise LatentiaError(
             f"a table of {n} rows and {d} features with counts supports at most {min(n, d)} components.",
-            parameter="n_components", value=r,
+            at_most=int(min(n, d)), parameter="n_components", value=r,
         )  # fmt: skip
     scales = [1 / np.sqrt(np.where(sums > 0, sums, 1.0)) for sums in (in_rows, in_columns)]
     scaled = sparse.csr_array(sparse.diags_array(scales[0]) @ counts @ sparse.diags_array(scales[1]))
@@ -150,7 +150,7 @@ def start(table: Table, r: int, seed: int) -> np.ndarray:
     if len(found) < r:
         raise LatentiaError(
             f"the rows have rank {len(found)}, which supports at most {len(found)} components: they are a sum of no more.",
-            parameter="n_components", value=r,
+            at_most=len(found), parameter="n_components", value=r,
         )  # fmt: skip
     components = np.asarray(counts.T @ simplex_least_squares(places, places[found]))
     components /= np.maximum(components.sum(axis=0), _TINY)

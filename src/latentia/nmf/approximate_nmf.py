@@ -227,7 +227,7 @@ class ApproximateNMF(FactorModel):
         if r > min(n, d):
             raise LatentiaError(
                 f"a table of {n} rows and {d} features supports at most {min(n, d)} components.",
-                parameter="n_components", value=r,
+                at_most=min(n, d), parameter="n_components", value=r,
             )  # fmt: skip
         energy = float((table.rows * table.rows).sum())
         if energy == 0:
@@ -236,7 +236,7 @@ class ApproximateNMF(FactorModel):
         if len(sizes) < r:
             raise LatentiaError(
                 f"the rows have rank {len(sizes)}, which supports at most {len(sizes)} components: they are a sum of no more.",
-                parameter="n_components", value=r,
+                at_most=len(sizes), parameter="n_components", value=r,
             )  # fmt: skip
         rest = dense(table.rows) - (left * sizes) @ right if table.rows.shape[0] * d <= _AT_ONCE else None
         beyond = energy - float((sizes**2).sum()) if rest is None else float(np.einsum("ij,ij->", rest, rest))

@@ -170,7 +170,7 @@ def lengths_of(factor: np.ndarray) -> np.ndarray:
     if supported < k:
         raise LatentiaError(
             f"pairs of findings vary together in {supported} directions, which can separate at most that many causes.",
-            parameter="n_components", value=k,
+            at_most=supported, parameter="n_components", value=k,
         )  # fmt: skip
     return lengths
 

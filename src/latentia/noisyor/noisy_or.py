@@ -458,7 +458,7 @@ class NoisyOr(NetworkMethods, Additive):
             )
             raise LatentiaError(
                 f"{n} findings can separate at most {most} causes: {why}.",
-                parameter="n_components", value=self.n_components,
+                at_most=most, parameter="n_components", value=self.n_components,
             )  # fmt: skip
 
     def _learner(self, moments: _Moments) -> Learner:

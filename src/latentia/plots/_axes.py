@@ -37,9 +37,12 @@ def as_written(plot: Callable[P, Any]) -> Callable[P, Any]:
 
     @functools.wraps(plot)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> Any:
+        try:
+            from matplotlib import pyplot  # noqa: F401
+            from matplotlib.text import Text
+        except ImportError:
+            raise MissingExtraError("matplotlib", "report", "A picture") from None
         axes = plot(*args, **kwargs)
-        from matplotlib.text import Text
-
         for ax in np.atleast_1d(np.asarray(axes, dtype=object)).ravel():
             for text in ax.figure.findobj(Text):
                 if (
@@ -53,11 +56,9 @@ def as_written(plot: Callable[P, Any]) -> Callable[P, Any]:
 
 def several_axes(ax: Any, n: int, across: int, width: float, height: float, **options: Any) -> np.ndarray:
     """The n axes that were given, or those of a new figure, up to ``across`` side by side, of this size in inches each."""
-    try:
-        import matplotlib.pyplot as plt
-        from matplotlib.axes import Axes
-    except ImportError:
-        raise MissingExtraError("matplotlib", "report", "A picture") from None
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
+
     if ax is not None:
         given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
         if not all(isinstance(one, Axes) for one in given):

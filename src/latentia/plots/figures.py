@@ -16,6 +16,7 @@ _DASHES, _MARKERS = ("-", "--", ":"), "osD^xv"
 _PIXELS = 96  # an inch
 _LEAST, _WIDE = 1.5, 7.0  # inches
 _ACROSS = 3
+_NAMES = 24  # at an axis; of more every second, third, ... is written
 
 
 @as_written
@@ -78,7 +79,8 @@ def _panel(ax: Any, panel: Mapping[str, Any]) -> None:
         if axis.get("percent"):
             ticks.set_major_formatter(lambda value, _: f"{100 * value:g}%")
     if x.get("names"):
-        ax.set_xticks(range(len(x["names"])), x["names"])
+        step = -(-len(x["names"]) // _NAMES)
+        ax.set_xticks(range(0, len(x["names"]), step), x["names"][::step])
     if y.get("names"):
         name_rows(ax, y["names"])
     if x.get("origin"):

@@ -152,8 +152,12 @@ def plot_prevalence(
     chosen = sorted(prevalence.most_moving(_MOST)) if topics is None else [int(topic) for topic in topics]
     if not chosen or min(chosen) < 0 or max(chosen) >= len(labels):
         raise LatentiaError(f"topics={topics!r}: give numbers from 0 to {len(labels) - 1}.")
-    share, x = prevalence.share, prevalence.places if by_time else prevalence.labels
+    share, x = prevalence.share, prevalence.labels
+    if by_time:
+        x = prevalence.places if prevalence.numbers is None else prevalence.numbers
     parts = [[part[:, topic] for part in (share.value, share.low, share.high)] for topic in chosen]
     panels = [(shortened(labels[topic], 34), x, *own) for topic, own in zip(chosen, parts, strict=True)]
-    draw: Any = bands if by_time else intervals
-    return plot_figure(draw(panels, percent=True, level=prevalence.level, colours=chosen), ax=ax)
+    style: dict[str, Any] = {"percent": True, "level": prevalence.level, "colours": chosen}
+    return plot_figure(
+        bands(panels, labels=prevalence.axis or None, **style) if by_time else intervals(panels, **style), ax=ax
+    )

@@ -22,7 +22,7 @@ def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
     named = found.components if found.combined else [f"{k}: {title}" for k, title in enumerate(titles)]
     labels = [shortened(name, _LETTERS) for name in named[:_BARS]]
     panels = [
-        (_said(term), labels, value[:_BARS], low[:_BARS], high[:_BARS])
+        (_said(term, found), labels, value[:_BARS], low[:_BARS], high[:_BARS])
         for term, value, low, high in found.panels()[:_PANELS]
     ]
     known = ", and of errors of the components" if found.component_errors else ""
@@ -31,7 +31,7 @@ def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
         intervals(panels, percent=True, level=found.level),
         f"Effects of {formula.lstrip('~ ')}",
         f"Effects on {len(labels)} {one if len(labels) == 1 else several}",
-        f"By how many points the share of a {one} changes with a term, of a group beside the one that is not shown; the line "
+        f"By how many points the share of a {one} changes with a term, of a group beside the one that is named; the line "
         f"through the end of a bar holds the true value with a chance of {found.level:.0%}. {_used(found)}.",
         term="Effects",
         meaning=f"Coefficients of least squares of the shares. {_KNOWS.format(of_rows)}{known}; "
@@ -47,9 +47,9 @@ def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
 def effects_lines(formula: str, found: Effects, titles: Sequence[str]) -> tuple[str, ...]:
     """The clearest effects, for the screen."""
     rows = sorted((row for row in found.rows() if row["term"] != "Intercept"), key=lambda row: row["p_value"])
-    wide = max((len(_said(row["term"])) for row in rows[:_LINES]), default=0)
+    wide = max((len(_said(row["term"], found)) for row in rows[:_LINES]), default=0)
     said = [
-        f"  {_said(row['term']):<{wide}}  {100 * row['estimate']:+6.1f} points "
+        f"  {_said(row['term'], found):<{wide}}  {100 * row['estimate']:+6.1f} points "
         f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})  {_named(row, found, titles)}"
         for row in rows[:_LINES]
     ]
@@ -57,9 +57,10 @@ def effects_lines(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
     return f"\nEffects of {formula.lstrip('~ ')}, the clearest first; {_used(found)}:", *said, *more, ""
 
 
-def _said(term: str) -> str:
-    """A term in words: "party: left" is the group of that name beside the one that is left out."""
-    return re.sub(r"\[(?:T\.)?(.*?)\]", r": \1", term)
+def _said(term: str, found: Effects) -> str:
+    """A term in words: "party: left (beside right)" is the group of that name beside the one that has no term."""
+    reference = found.reference_of(term)
+    return re.sub(r"\[(?:T\.)?(.*?)\]", r": \1", term) + (f" (beside {reference})" if reference else "")
 
 
 def _named(row: dict[str, Any], found: Effects, titles: Sequence[str]) -> str:

@@ -75,7 +75,9 @@ def _figure(number: int, name: str, one: Prevalence, titles: Sequence[str]) -> F
     """A curve in its band, or bars of the largest groups with their intervals, for each of the topics that move most."""
     by_time, topics, n = one.places is not None, one.most_moving(_PANELS), len(one.labels)
     shown = np.arange(n) if by_time else np.sort(np.argsort(-one.n_documents, kind="stable")[:_MOST_BARS])
-    x: Any = np.asarray(one.places) if by_time else [one.labels[g] for g in shown]
+    x: Any = [one.labels[g] for g in shown]
+    if by_time:
+        x = np.asarray(one.places if one.numbers is None else one.numbers)
     bounds = (one.share.value, one.share.low, one.share.high)
     held = f"holds the true share with a chance of {one.level:.0%}."
     panels = [(shortened(f"{k}: {titles[k]}", _LETTERS), x, *(part[shown, k] for part in bounds)) for k in topics]
@@ -92,7 +94,9 @@ def _figure(number: int, name: str, one: Prevalence, titles: Sequence[str]) -> F
     known = " and of the errors of the topics" if one.topic_errors else ""
     return Figure(
         f"prevalence-{number}",
-        (bands if by_time else intervals)(panels, percent=True, level=one.level),
+        bands(panels, labels=one.axis or None, percent=True, level=one.level)
+        if by_time
+        else intervals(panels, percent=True, level=one.level),
         f"Topics {how}",
         f"Shares of {len(topics)} topics {how}",
         caption,

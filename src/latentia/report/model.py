@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -14,19 +15,22 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from .._frames import column_names_of, table_of
-from .._validation import number_table
+from .._frames import column_names_of
+from .._validation import check_same_rows, number_column, number_table
 from ..contrastive import ContrastiveLogisticRegression, ContrastiveRegression
+from ..contrastive.views import target_column
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
 from ..families import FAMILIES, family_of
 from ..mixtures import SphericalGaussianMixture
 from ..passes import Blocks
+from ..passes.dask import in_blocks
 from ..summaries import Summary
 from ._any import summarize_any
 from .page import LACKS, write_summary
 
 Tell = Callable[..., Summary]
+_TYPES = [np.float64, np.float32, np.int64, np.int32, np.bool_]  # kept as they are; others become the first
 _FEW, _EXAMPLES = 14, 3  # findings of rows that are explained, and how many of them
 
 
@@ -60,6 +64,10 @@ def summarize(model: Any, *data: Any, **options: Any) -> Summary:
     tell = next((SUMMARIES[page] for page in pages), _any)
     if options.get("comparison") is None and model.compared:
         options["comparison"] = [_renamed(row, model.nouns[1]) for row in model.compared]
+    of_fit = inspect.signature(type(model).fit).parameters
+    named = {name: options.pop(name) for name in [*options] if name in of_fit}
+    data, named = in_blocks(type(model).fit, data, named)
+    options |= named
     with warnings.catch_warnings():  # names of columns have been checked, and of data frames the tables are used
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         return tell(model, *data, **options)
@@ -72,12 +80,9 @@ def _renamed(row: Mapping[str, Any], many: str) -> dict[str, Any]:
 # --- from what is fitted to what is shown ---------------------------------------------------------------------------
 
 
-def _table(X: Any) -> Any:
-    """Rows as a sparse matrix or an array."""
-    if isinstance(X, Blocks):
-        return X.table()
-    table = table_of(X)
-    return sparse.csr_array(table) if sparse.issparse(table) else np.asarray(table)
+def _table(X: Any, name: str = "X") -> Any:
+    """Rows as a sparse matrix or an array of numbers, read as ``fit`` reads them; NaN where an entry is missing."""
+    return X.table() if isinstance(X, Blocks) else number_table(X, name, dtype=_TYPES, missing=True)
 
 
 def _names(model: Any, X: Any = None) -> dict[str, list[str]]:
@@ -127,13 +132,11 @@ def _matrix(tell: Tell, model: Any, C: Any = None, y: Any = None, **options: Any
 
 
 def _hmm(tell: Tell, model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Summary:
-    if isinstance(X, Blocks):
-        lengths = X.lengths if lengths is None else lengths
-    steps = None if X is None else _table(X)
-    if steps is not None and model.of_symbols:
-        steps = steps.ravel()
     names = {} if model.of_symbols else _names(model, X)
-    return tell(model, steps, lengths, **names | options)
+    if X is None:
+        return tell(model, None, lengths, **names | options)
+    steps, lengths = model.joined_steps(X, lengths)
+    return tell(model, steps.ravel() if model.of_symbols else _table(steps), lengths, **names | options)
 
 
 def _mixture(tell: Tell, model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Summary:
@@ -172,14 +175,26 @@ def _contrast(tell: Tell, model: Any, U: Any = None, V: Any = None, y: Any = Non
         note = LACKS.format("figures, and what simpler methods say", data)
         return _any(model, **{"note": note} | options)
     _check_columns(model, U)
-    names = _names(model, U)
+    names, for_v = _names(model, U), {}
     if isinstance(U, Blocks):
         U, V, *others = (np.vstack([_dense(block[i]) for block in U]) for i in range(len(U.shapes)))
         y = others[0].ravel() if others else y
     elif V is None:
         raise LatentiaError("A second view is needed: report(path, U, V).")
-    for_v = {} if column_names_of(V) is None else {"columns_v": column_names_of(V)}
+    else:
+        y = _target(model, y)
+        names_v = column_names_of(V)
+        for_v = {} if names_v is None else {"columns_v": names_v}
+        U, V = (number_table(part, name, sparse_allowed=False) for part, name in ((U, "U"), (V, "V")))
+        check_same_rows(U=len(U), V=len(V), **({} if y is None else {"y": len(y)}))
     return tell(model, U, V, y, **names | for_v | options)
+
+
+def _target(model: Any, y: Any) -> Any:
+    """The target of a contrast, read as ``fit`` reads it."""
+    if y is None or not isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression):
+        return None
+    return number_column(y) if isinstance(model, ContrastiveRegression) else target_column(y, numbers=False)
 
 
 def _communities(tell: Tell, model: Any, A: Any = None, y: Any = None, **options: Any) -> Summary:

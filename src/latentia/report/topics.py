@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import column_names
+from .._frames import column_names_of
+from .._validation import column_names, number_table
 from ..effects import Effects
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
@@ -173,7 +174,7 @@ def _read_corpus(
     if given is not None:
         names, texts = _names_in(table) if names is None else names, given if texts is None else texts
         table = model.counted(given)
-    blocks = table if table is None or isinstance(table, Blocks) else Blocks.from_array(table)
+    blocks = table if table is None or isinstance(table, Blocks) else _blocks(table)
     (n_topics, n_words), n_rows = model.components_.shape, 0 if blocks is None else blocks.n_rows
     if vocabulary is None:
         vocabulary = column_names(model) if blocks is None or blocks.names is None else blocks.names
@@ -187,6 +188,11 @@ def _read_corpus(
         of_embeddings = isinstance(model, EmbeddingTopics)
         shares = np.asarray(model.transform(read, embeddings) if of_embeddings else model.transform(blocks))
     return _Corpus(lengths, shares, words, names_of(names, range(n_rows)), texts)
+
+
+def _blocks(table: Any) -> Blocks:
+    """Counts in blocks, with the names of their columns."""
+    return Blocks.from_array(number_table(table, dtype="numeric"), names=column_names_of(table))
 
 
 def _names_in(X: Any) -> list[str] | None:

@@ -16,6 +16,7 @@ from ..evidence import Drawn
 from ..exceptions import LatentiaError
 from ._chain import stationary
 from ._drawn import drawn_steps
+from ._steps import all_steps, joined_sequences
 from .recursions import forward, forward_backward, log_likelihood, viterbi
 
 
@@ -67,6 +68,25 @@ class ChainMethods(Estimator):
     def of_symbols(self) -> bool:
         """Whether steps are symbols, and not vectors."""
         return hasattr(self, "emissionprob_")
+
+    def joined_steps(self, X: Any, lengths: Any = None) -> tuple[np.ndarray, Any]:
+        """Join sequences as `fit` does.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Sequences one after another, or a list of them.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        steps : ndarray of shape (n_steps, D)
+        lengths : array-like of int, or None for one sequence
+        """
+        X, lengths = joined_sequences(X, lengths, getattr(self, "kind", "auto"))
+        block, of_blocks = all_steps(X, lengths)
+        return block[0], of_blocks if lengths is None else lengths
 
     @fitted
     def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:

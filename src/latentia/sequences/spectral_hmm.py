@@ -609,8 +609,9 @@ def _check_carried(kind: Emissions, scaling: Scaling, k: int, by_em: int = 0) ->
             most, reason, way_out = max(most, by_em), f"there are {by_em} steps", ""
     if k > most:
         raise LatentiaError(
-            f"{reason}: this data supports at most {most} states{way_out}.", parameter="n_components", value=k
-        )
+            f"{reason}: this data supports at most {most} states{way_out}.",
+            at_most=most, parameter="n_components", value=k,
+        )  # fmt: skip
 
 
 def _starts(model: SpectralHMM, chain: Chain | None, moments: _Moments, part: Part) -> dict[str, Chain]:

@@ -253,7 +253,7 @@ def _no_method(method: Any, methods: tuple[str, ...]) -> LatentiaError:
 
 def _too_many(n_components: int, most: int, reason: str) -> LatentiaError:
     return LatentiaError(
-        f"this tensor supports at most {most}: {reason}.", parameter="n_components", value=n_components
+        f"this tensor supports at most {most}: {reason}.", at_most=most, parameter="n_components", value=n_components
     )
 
 

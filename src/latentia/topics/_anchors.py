@@ -156,7 +156,7 @@ def choose_anchors(
         raise LatentiaError(
             f"this data supports at most {max(len(given) + len(found), 1)} topics: beyond them every word is a mixture of the "
             "anchors found.",
-            parameter="n_components", value=n_components,
+            at_most=max(len(given) + len(found), 1), parameter="n_components", value=n_components,
         )  # fmt: skip
     anchors = [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found]
     if embedding.noise > 0:

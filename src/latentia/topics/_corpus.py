@@ -167,7 +167,7 @@ def check_n_topics(n_components: int, documents: Documents, n_words: int) -> Non
     if n_components > most:
         raise LatentiaError(
             f"{documents.used} documents with {n_words} words support at most {most} topics.",
-            parameter="n_components", value=n_components,
+            at_most=most, parameter="n_components", value=n_components,
         )  # fmt: skip
 
 

@@ -88,7 +88,7 @@ class WithWords(TopicTables):
         try:
             blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
         except LatentiaError as error:
-            if "is text" not in error.problem:
+            if error.row is None or not isinstance(error.value, (str, bytes)):
                 raise
             raise LatentiaError(
                 f"{error.problem} Texts are given as a sequence: one column of a data frame."

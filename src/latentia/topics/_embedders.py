@@ -26,7 +26,14 @@ class Embedder:
 
 def embed(texts: list[str], embedder: str | Callable[[list[str]], Any]) -> np.ndarray:
     """Embeddings of texts, shape (n_documents, D)."""
-    found = np.asarray(_function_of(embedder)(texts))
+    function = _function_of(embedder)
+    try:
+        found = np.asarray(function(texts))
+    except Exception as error:  # A function of the user may raise anything.
+        raise LatentiaError(
+            f"It was called with {len(texts)} texts and raised {type(error).__name__}: {error}",
+            parameter="embedder", value=embedder,
+        ) from error  # fmt: skip
     if found.ndim != 2 or len(found) != len(texts):
         raise LatentiaError(
             f"embedder made an array of the shape {found.shape} of {len(texts)} texts: a row for each text is needed."

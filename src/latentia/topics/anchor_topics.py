@@ -412,6 +412,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         if self.n_components > len(q):
             raise LatentiaError(
                 f"Q of {len(q)} words supports at most {len(q)} topics.",
+                at_most=len(q),
                 parameter="n_components",
                 value=self.n_components,
             )

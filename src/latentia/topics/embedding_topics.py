@@ -272,7 +272,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         if self.n_components > most:
             raise LatentiaError(
                 f"{n} documents with embeddings of {width} columns support at most {most} topics.",
-                parameter="n_components", value=self.n_components,
+                at_most=most, parameter="n_components", value=self.n_components,
             )  # fmt: skip
         self._frame = Frame.of(table, min(size, width), unit=mixture)
         return self._frame(table)

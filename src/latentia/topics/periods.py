@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
@@ -15,6 +15,9 @@ from ..exceptions import LatentiaError
 
 UNITS = ("day", "week", "month", "quarter", "year", "decade", "century")
 _MOST = 24  # periods that are chosen by default
+_MOST_ON_AXIS = 200  # periods between which those without documents keep their places
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
+_DAYS_OF = {"day": 1, "week": 7}
 _DAYS = re.compile(r"\s*(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})")
 
 
@@ -31,12 +34,18 @@ class Periods:
         Their mean times: numbers as they are, dates in years.
     unit : str
         Of the periods, or "" for numbers.
+    numbers : ndarray of int, shape (n_periods,), or None
+        Of dates: how many units after the first period each one is.
+    axis : list of str
+        Of dates: labels of all periods from the first to the last one, those without documents as well.
     """
 
     of_rows: np.ndarray
     labels: list[str]
     places: np.ndarray
     unit: str = ""
+    numbers: np.ndarray | None = None
+    axis: list[str] = field(default_factory=list)
 
 
 def is_blank(value: Any) -> bool:
@@ -174,7 +183,26 @@ def _of_dates(days: np.ndarray, rows: np.ndarray, n_rows: int, period: str | flo
             break
     years = 1970 + days.astype(np.int64) / 365.2425
     found = _gathered(starts.astype(np.int64), rows, n_rows, years, lambda day: _label(int(day), unit))
-    return Periods(found.of_rows, found.labels, found.places, unit)
+    numbers = np.unique(_number_of(starts, unit))
+    gaps = range(int(numbers[0]), int(numbers[-1]) + 1) if np.ptp(numbers) < _MOST_ON_AXIS else numbers
+    if len(gaps) == len(numbers):
+        return replace(found, unit=unit, numbers=np.arange(len(numbers)), axis=found.labels)
+    axis = [_label(int(_start_of(int(number), unit).astype(np.int64)), unit) for number in gaps]
+    return replace(found, unit=unit, numbers=numbers - numbers[0], axis=axis)
+
+
+def _number_of(starts: np.ndarray, unit: str) -> np.ndarray:
+    """Numbers of periods, in which the next one has the next number."""
+    if unit in _MONTHS:
+        return np.asarray((starts.astype("datetime64[M]").astype(np.int64) + 1970 * 12) // _MONTHS[unit])
+    return np.asarray(starts.astype(np.int64) // _DAYS_OF[unit])
+
+
+def _start_of(number: int, unit: str) -> np.datetime64:
+    """The first day of the period of a number."""
+    if unit in _MONTHS:
+        return np.datetime64(number * _MONTHS[unit] - 1970 * 12, "M").astype("datetime64[D]")
+    return np.datetime64(number * _DAYS_OF[unit] + (4 if unit == "week" else 0), "D")
 
 
 def _start(days: np.ndarray, unit: str) -> np.ndarray:
@@ -184,7 +212,7 @@ def _start(days: np.ndarray, unit: str) -> np.ndarray:
     if unit == "week":
         return days - (days.astype(np.int64) + 3) % 7  # 1970-01-01 was a Thursday
     months = days.astype("datetime64[M]").astype(np.int64)
-    length = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}[unit]
+    length = _MONTHS[unit]
     from_year_0 = months + 1970 * 12
     return ((from_year_0 - from_year_0 % length) - 1970 * 12).astype("datetime64[M]").astype("datetime64[D]")
 

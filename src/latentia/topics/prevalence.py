@@ -19,7 +19,7 @@ B. Graubard, Survey Methodology 24, 1998): they stay within 0 and 1, and reach f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,6 @@ from .periods import Periods, is_blank, periods_of
 _MOST_GROUPS = 200
 _POOLED = 10.0  # documents by which the spread of all groups counts in that of one
 _LEVEL = Number(0.0, 1.0)
-_LEAST = 1e-3  # proportion up to which relative errors are taken as if it were that
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,10 @@ class Prevalence:
         Documents without a group or time, or without words.
     topic_errors : bool
         Whether the intervals know of errors of the topics: not after a fit with ``n_splits=0``.
+    numbers : ndarray of int, shape (G,), or None
+        Of periods of dates: how many months, say, after the first one each is. None for groups and numbers.
+    axis : list of str
+        Of periods of dates: labels at the numbers 0, 1, ..., also of periods without documents.
     """
 
     labels: list[str]
@@ -104,6 +107,8 @@ class Prevalence:
     places: np.ndarray | None
     n_left_out: int
     topic_errors: bool
+    numbers: np.ndarray | None = None
+    axis: list[str] = field(default_factory=list)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for every group and topic.
@@ -291,6 +296,8 @@ def prevalence(
         None if periods is None else periods.places[kept],
         len(of_rows) - int(sums.n.sum()),
         len(errors) > 0,
+        None if periods is None or periods.numbers is None else periods.numbers[kept],
+        [] if periods is None else periods.axis,
     )
 
 
@@ -338,8 +345,13 @@ def unmixing(topics: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
 
 
 def _wilson(value: np.ndarray, about: np.ndarray, spread: np.ndarray) -> Interval:
-    """Bounds of proportions with so many squared standard errors, taken at ``about``; all of shape (G, K)."""
-    per = spread / np.maximum(about * (1 - about), _LEAST)  # z^2 / n
+    """Bounds of proportions with so many squared standard errors, taken at ``about``; all of shape (G, K).
+
+    A proportion that is nearer to 0 or 1 than its bound says nothing of the number of documents: the bound is taken then.
+    """
+    reach = np.minimum(np.sqrt(spread), 0.5)
+    about = np.clip(about, reach, 1 - reach)
+    per = spread / np.maximum(about * (1 - about), np.finfo(float).tiny)  # z^2 / n
     centre, reach = value + per / 2, np.sqrt(per * value * (1 - value) + per**2 / 4)
     return Interval(value, np.maximum((centre - reach) / (1 + per), 0), np.minimum((centre + reach) / (1 + per), 1))
 

@@ -137,6 +137,7 @@ def _through_unwritable(path: Path, kind: str, folder: Path, progress: bool, opt
         FileNotice(
             f"{path}: no binary copy could be kept, as the folder cannot be written: later runs convert the file again.",
             "cache=FOLDER puts one elsewhere.",
+            parameter="cache",
         )
     )
     return tables
@@ -174,6 +175,7 @@ def _announce(path: Path, folder: Path) -> None:
             f"{path}: a binary copy, which later runs read faster, was put beside it as {folder.name} ({text}). It can be "
             "deleted at any time.",
             "cache=FOLDER puts it elsewhere, and cache=False keeps none.",
+            parameter="cache",
         )
     )
 

@@ -92,7 +92,11 @@ def open_unicode(path: Path, newline: str | None = "", encoding: str | None = No
         found = find_encoding(path, binary, encoding)
         if found == _WESTERN and encoding is None:
             warn(
-                FileNotice(f"{path}: is not UTF-8 and was read as Windows-1252 (Latin-1).", "encoding= names another.")
+                FileNotice(
+                    f"{path}: is not UTF-8 and was read as Windows-1252 (Latin-1).",
+                    "encoding= names another.",
+                    parameter="encoding",
+                )
             )
         with io.TextIOWrapper(binary, found, newline=newline) as text:
             yield text

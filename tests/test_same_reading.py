@@ -1,0 +1,282 @@
+"""Every method reads its data as ``fit`` does: forms of tables, targets and sequences, and numbers near the ends of floats."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from fuzzing import fitted as fitted_world
+from fuzzing import worlds
+
+import latentia
+import latentia.plots
+from latentia import LatentiaError
+from latentia.contrastive import ContrastiveLogisticRegression, ContrastiveRegression
+from latentia.exceptions import MissingExtraError
+from latentia.mixtures import SphericalGaussianMixture
+from latentia.noisyor import NoisyOr
+from latentia.topics import EmbeddingTopics
+
+pandas = pytest.importorskip("pandas")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning"),
+    pytest.mark.filterwarnings("error::RuntimeWarning"),
+]
+
+
+def world_of(name):
+    """The first world of an estimator, and its fit."""
+    number = next(i for i, world in enumerate(worlds()) if world.name == name)
+    return worlds()[number], fitted_world(number)
+
+
+# --- reports --------------------------------------------------------------------------------------------------------
+
+
+FORMS = {
+    "objects": lambda table: table.astype(object),
+    "texts of numbers": lambda table: table.astype(str),
+    "nullable": lambda table: pandas.DataFrame(table).convert_dtypes(),
+    "list": lambda table: table.tolist(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_report_takes_the_forms_that_fit_takes(form, tmp_path):
+    world, model = world_of("SphericalGaussianMixture")
+    plain = model.summary(world.table).tables["rows"].rows()
+    data = FORMS[form](world.table)
+    type(model)(3).fit(data)
+    assert model.report(tmp_path / "page.html", data).exists()
+    assert model.summary(data).tables["rows"].rows() == plain
+
+
+def test_a_report_takes_truth_values_that_are_missing(tmp_path):
+    world, model = world_of("NoisyOr")
+    frame = pandas.DataFrame(np.asarray(world.table).astype(bool)).astype("boolean")
+    frame.iloc[3, 2] = pandas.NA
+    NoisyOr(2).fit(frame)
+    assert model.report(tmp_path / "page.html", frame).exists()
+
+
+@pytest.mark.parametrize("name", ["SpectralHMM", "TwoStateHMM"])
+def test_a_report_takes_a_list_of_sequences(name):
+    world, model = world_of(name)
+    steps = np.asarray(world.table)
+    joined = model.summary(steps, lengths=[500, len(steps) - 500])
+    several = model.summary([steps[:500], steps[500:]])
+    assert several.tables["rows"].rows() == joined.tables["rows"].rows()
+
+
+TARGETS = {
+    "a column": lambda y: y[:, None],
+    "a frame": lambda y: pandas.DataFrame({"y": y}),
+    "a series": lambda y: pandas.Series(y, index=range(5, len(y) + 5)),
+    "objects": lambda y: y.astype(object),
+    "nullable": lambda y: pandas.Series(y).convert_dtypes(),
+}
+
+
+@pytest.mark.parametrize("form", TARGETS)
+def test_a_target_has_one_meaning(form):
+    world, model = world_of("ContrastiveRegression")
+    U, V, y = world.data.values()
+    given = TARGETS[form](y)
+    np.testing.assert_array_equal(ContrastiveRegression().fit(U, V, given).coef_, model.coef_)
+    assert model.score(U, V, given) == model.score(U, V, y)
+    plain, other = (model.summary(U, V, each).tables["components"].rows() for each in (y, given))
+    assert plain == other
+    assert latentia.verify(latentia.manifest(model, U, V, y), model, U, V, given) == []
+    errors = model.evidence_.stability(U, V, given, n_splits=1)
+    np.testing.assert_array_equal(errors, model.evidence_.stability(U, V=V, y=y, n_splits=1))
+
+
+def test_classes_of_any_size():
+    world, _ = world_of("ContrastiveLogisticRegression")
+    U, V, y = world.data.values()
+    model = ContrastiveLogisticRegression().fit(U, V, 1e300 * y)
+    assert model.classes_.tolist() == [0, 1e300]
+    with pytest.raises(LatentiaError, match=r"Row 0 of y holds 1\.5; expected one of few classes"):
+        ContrastiveLogisticRegression().fit(U, V, 0.5 + y)
+
+
+EMPTY = ["AnchorTopics", "EmbeddingTopics", "IncoherentDictionary", "NoisyOr", "ContrastivePCA", "ContrastiveIsing",
+         "ContrastiveGaussianMixture", "SeparableNMF"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_report_refuses_tables_without_rows_or_columns(name, tmp_path):
+    world, model = world_of(name)
+    table = world.table.toarray() if hasattr(world.table, "toarray") else np.asarray(world.table)
+    first, *others = world.data.items()
+    for empty in (table[:0], table[:, :0], pandas.DataFrame(table)[:0], pandas.DataFrame(table).iloc[:, :0]):
+        with pytest.raises(LatentiaError):
+            model.report(tmp_path / "page.html", **{first[0]: empty, **dict(others)})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0)])
+def test_a_manifest_describes_what_is_empty(shape):
+    _, model = world_of("SphericalGaussianMixture")
+    assert latentia.manifest(model, np.zeros(shape))["data"]["X"]["shape"] == list(shape)
+
+
+def test_a_mixture_of_kinds_refuses_tables_without_rows():
+    number = next(
+        i for i, world in enumerate(worlds()) if isinstance(world.estimator.get_params().get("distribution"), list)
+    )
+    world, model = worlds()[number], fitted_world(number)
+    for use in (*world.uses, "summary"):
+        with pytest.raises(LatentiaError, match="no rows"):
+            getattr(model, use)(world.table[:0])
+
+
+@pytest.mark.parametrize("name", ["SphericalGaussianMixture", "MultiViewMixture", "AnchorTopics", "NoisyOr"])
+def test_two_columns_of_one_name_are_refused(name):
+    world, model = world_of(name)
+    table = world.table.toarray() if hasattr(world.table, "toarray") else np.asarray(world.table)
+    frame = pandas.DataFrame(table)
+    frame.columns = ["a", "a", *map(str, frame.columns[2:])]
+    uses = [getattr(model, use) for use in world.uses] + [model.summary, lambda X: latentia.manifest(model, X)]
+    for use in (type(model)(2).fit, *uses):
+        with pytest.raises(LatentiaError, match="2 columns have the name 'a'") as error:
+            use(frame)
+        assert error.value.column == "a"
+
+
+# --- numbers near the ends ------------------------------------------------------------------------------------------
+
+
+SMALL = ["SphericalGaussianMixture", "TensorICA", "ContrastivePCA", "BackgroundPCA"]
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-90])
+def test_small_numbers_are_not_called_constant(name, size):
+    world, model = world_of(name)
+    data = {key: size * value if key in ("X", "U", "V", "background") else value for key, value in world.data.items()}
+    with pytest.raises(LatentiaError, match="powers are out of range"):
+        type(model)(**model.get_params()).fit(**data)
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """A mixture of two groups, its rows, and a covariate."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 3)) + 3 * rng.integers(0, 2, 400)[:, None]
+    return SphericalGaussianMixture(2).fit(rows), rows, rng.normal(size=400)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])
+def test_effects_have_the_units_of_their_covariates(groups, size):
+    model, rows, x = groups
+    plain, scaled = (model.effects(rows, "~ x", {"x": each}) for each in (x, size * x))
+    np.testing.assert_allclose(scaled.estimate[1] * size, plain.estimate[1], rtol=1e-9)
+    np.testing.assert_allclose(scaled.error[1] * size, plain.error[1], rtol=1e-9)
+    np.testing.assert_allclose(scaled.p_value, plain.p_value, rtol=1e-6)
+    plain, scaled = (model.regress(rows, x, each[:, None]) for each in (x**2, size * x**2))
+    np.testing.assert_allclose(scaled.estimate, plain.estimate, rtol=1e-9)
+    np.testing.assert_allclose(scaled.error, plain.error, rtol=1e-9)
+
+
+def test_outcomes_have_any_units(groups):
+    model, rows, y = groups
+    plain, scaled = model.regress(rows, y), model.regress(rows, 1e-300 * y)
+    np.testing.assert_allclose(scaled.estimate * 1e300, plain.estimate, rtol=1e-9)
+    np.testing.assert_allclose(scaled.error * 1e300, plain.error, rtol=1e-9)
+    with pytest.raises(LatentiaError, match="powers are out of range"):
+        model.regress(rows, 1e300 * y)
+
+
+def test_outcomes_are_read_as_tables_are(groups):
+    model, rows, y = groups
+    hidden = y > 1
+    masked = model.regress(rows, np.ma.masked_array(y, hidden))
+    np.testing.assert_array_equal(masked.estimate, model.regress(rows, np.where(hidden, np.nan, y)).estimate)
+    for wrong, said in (
+        (pandas.date_range("2020", periods=400).to_series(), "dates"),
+        (y + 1j, "Complex"),
+        (rows, "y has 3 columns"),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(LatentiaError, match=said):
+                model.regress(rows, wrong)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"formula": "~ 0"}, "has no terms"),
+        ({"formula": "~ x", "cluster": 5}, "cluster: Expected the name of a column"),
+        ({"controls": "abc"}, "controls: Expected a data frame"),
+        ({"controls": np.zeros((400, 1, 2))}, "controls: Expected a data frame"),
+        ({"cluster": "x"}, "controls: Expected a data frame"),
+    ],
+)
+def test_covariates_that_cannot_be_used(groups, arguments, said):
+    model, rows, x = groups
+    data = {"data": {"x": x}} if "formula" in arguments else {"y": x}
+    with pytest.raises(LatentiaError, match=said):
+        (model.effects if "formula" in arguments else model.regress)(rows, **data, **arguments)
+
+
+def test_the_level_that_others_are_compared_with_is_named(groups):
+    model, rows, x = groups
+    party = np.where(x > 0, "left", "centre")
+    found = model.effects(rows, "~ party", {"party": party})
+    assert found.references == {"party": "centre"}
+    assert found.rows()[1]["reference"] == "centre"
+    assert "party: each level beside 'centre'" in repr(found)
+    page = "".join(model.summary(rows, effects=(found.formula, found)).lines)
+    assert "party: left (beside centre)" in page
+    assert model.effects(rows, "~ 0 + party", {"party": party}).references == {}
+
+
+def test_an_embedder_that_raises_is_named():
+    def embed(texts):
+        raise RuntimeError("no network")
+
+    texts = [f"word{i % 7} other{i % 5} more" for i in range(200)]
+    with pytest.raises(LatentiaError, match=r"raised RuntimeError: no network") as error:
+        EmbeddingTopics(2, embedder=embed).fit(texts)
+    assert error.value.parameter == "embedder"
+
+
+def test_a_missing_package_is_named_before_anything_is_read(groups, monkeypatch):
+    model, _, x = groups
+    for package, use in (
+        ("formulaic", lambda: model.effects("no rows", "~ x", {"x": x})),
+        ("matplotlib", lambda: latentia.plots.plot_clusters(model, "no rows")),
+    ):
+        with monkeypatch.context() as patch:
+            for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+                patch.setitem(sys.modules, name, None)
+            patch.setitem(sys.modules, package, None)
+            with pytest.raises(MissingExtraError, match=package):
+                use()
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+
+def test_errors_have_the_place_and_the_number_that_they_are_about():
+    world, model = world_of("SphericalGaussianMixture")
+    frame = pandas.DataFrame(world.table, columns=list("abcde"))
+    frame["b"] = frame["b"].astype(object)
+    frame.loc[3, "b"] = "n/a"
+    for use in (type(model)(3).fit, model.predict, model.summary):
+        with pytest.raises(LatentiaError) as error:
+            use(frame)
+        assert (error.value.row, error.value.column, error.value.value) == (3, "b", "n/a")
+    table = world.table.copy()
+    table[5, 2] = np.inf
+    with pytest.raises(LatentiaError) as error:
+        model.predict(table)
+    assert (error.value.row, error.value.column, error.value.value) == (5, 2, np.inf)
+    with pytest.raises(LatentiaError) as error:
+        type(model)(9, method="hsu-kakade").fit(world.table)
+    assert (error.value.parameter, error.value.value) == ("n_components", 9)
+    assert error.value.at_most is not None
+    type(model)(error.value.at_most, method="hsu-kakade").fit(world.table)
+    assert str(LatentiaError("why.", parameter="data")) == "data: why."

@@ -41,7 +41,48 @@ def other_documents(blocks: Blocks, dealt: RowGroups, refined: bool) -> OtherDoc
     """Learn from three quarters; where that takes passes, from the half that is learned from for the expected errors."""
     if dealt.n == 1:
         return None
-    learned = dealt.splits[0][0] if refined or dealt.n < 4 else dealt.all[:-1]
+    return _outside(blocks, dealt, dealt.splits[0][0] if refined or dealt.n < 4 else dealt.all[:-1])
+
+
+def prediction_checks(
+    fitted: Callable[[OtherDocuments], np.ndarray],
+    frequencies: np.ndarray,
+    others: OtherDocuments | None,
+    blocks: Blocks,
+    dealt: RowGroups,
+) -> list[Check]:
+    """One line of the evidence, a veto; none if there are no other documents, or nothing can be learned.
+
+    Topics of a half of the documents may predict badly where those of all predict well. Where they do not clearly predict the
+    other half, each group of documents is therefore predicted from all other groups.
+
+    Parameters
+    ----------
+    fitted : callable
+        Log-likelihood of one half of the words of the other documents given the other half (`split_tokens`), shape (n,).
+    frequencies : ndarray of shape (V,)
+        Of the words in the documents that are learned from.
+    others : OtherDocuments or None
+        The documents that are predicted first.
+    blocks, dealt : Blocks, RowGroups
+        All documents, and how they are assigned to groups.
+    """
+    if others is None:
+        return []
+    rests = [tuple(g for g in dealt.all if g != group) for group in dealt.all]
+    lines: list[Check] = []
+    try:
+        lines = _gains(fitted, frequencies, [others])
+        if not lines[0].holds:
+            folds = [_outside(blocks, dealt, learned) for learned in rests]
+            lines = _gains(fitted, frequencies, [fold for fold in folds if fold is not None])
+    except LatentiaError:
+        return lines
+    return lines
+
+
+def _outside(blocks: Blocks, dealt: RowGroups, learned: tuple[int, ...]) -> OtherDocuments | None:
+    """Return documents that are in none of the groups that are learned from, if there are any with words."""
     others = blocks.group([g for g in dealt.all if g not in learned], dealt)
     tables = list(sample_rows(others, _DOCUMENTS)) if len(others) else []
     counts = sparse.csr_array(tables[0], dtype=np.float64) if tables else None
@@ -51,28 +92,13 @@ def other_documents(blocks: Blocks, dealt: RowGroups, refined: bool) -> OtherDoc
     return OtherDocuments(learned, counts) if counts is not None and counts.sum() else None
 
 
-def prediction_checks(
-    fitted: Callable[[OtherDocuments], np.ndarray], frequencies: np.ndarray, others: OtherDocuments | None, halved: bool
+def _gains(
+    fitted: Callable[[OtherDocuments], np.ndarray], frequencies: np.ndarray, folds: list[OtherDocuments]
 ) -> list[Check]:
-    """One line of the evidence, a veto; none if there are no other documents, or nothing can be learned.
-
-    Parameters
-    ----------
-    fitted : callable
-        Log-likelihood of the other documents under topics, shape (n,).
-    frequencies : ndarray of shape (V,)
-        Of the words in the documents that are learned from.
-    halved : bool
-        Whether one half of the words of each document is predicted from the other one, and not all of them.
-    """
-    if others is None:
-        return []
-    try:
-        of_topics = fitted(others)
-    except LatentiaError:
-        return []
-    words = split_tokens(others.counts)[1] if halved else others.counts
-    trivial = words @ np.log(smoothed(frequencies, frequencies, 1.0))
+    """Return the line on the gain of topics over word frequencies in the words of all folds."""
+    logs = np.log(smoothed(frequencies, frequencies, 1.0))
+    trivial = np.concatenate([split_tokens(fold.counts)[1] @ logs for fold in folds])
+    of_topics = np.concatenate([fitted(fold) for fold in folds])
     return trivial_checks(
         of_topics, trivial, extra=0, n_rows=2, against="word frequencies", unit="document", deviations=_DEVIATIONS
     )

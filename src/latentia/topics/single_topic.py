@@ -39,7 +39,7 @@ from ..likelihood import (
     over,
     refine,
 )
-from ..metrics import l1_distances, nearest_others
+from ..metrics import l1_distances, nearest_others, split_tokens
 from ..passes import Blocks, RowGroups, sample_rows
 from ._by_moments import (
     ROUGH,
@@ -329,11 +329,9 @@ class SingleTopicModel(OfDocuments, Staged):
         frequencies = fitted.moments.word_probabilities
 
         def predicted(others: OtherDocuments) -> np.ndarray:
-            return multinomial_log_likelihood(
-                others.counts, *self._learned_from(fitted, others.learned).model(frequencies)
-            )
+            return _completion(others.counts, *self._learned_from(fitted, others.learned).model(frequencies))
 
-        return prediction_checks(predicted, frequencies, others, halved=False)
+        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.moments.dealt)
 
     @property
     def _steps(self) -> int:
@@ -469,6 +467,12 @@ class SingleTopicModel(OfDocuments, Staged):
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
         return Clusters(self.components_, self.weights_, self.smoothing_).model(self.word_frequencies_)
+
+
+def _completion(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return the log-likelihood of one half of the words of every document given the other half, shape (n,)."""
+    given = multinomial_log_likelihood(split_tokens(rows)[0], topics, shares)
+    return np.asarray(multinomial_log_likelihood(rows, topics, shares) - given)
 
 
 # --- evidence of refined topics -----------------------------------------------------------------------------------

@@ -465,6 +465,10 @@ class SingleTopicModel(OfDocuments, Staged):
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
         self.weights_, self.smoothing_ = joined @ self.weights_, weights @ self.smoothing_
 
+    def _completion(self, counts: sparse.csr_array) -> np.ndarray:
+        """Return the log-likelihood of one half of the words of documents given the other half, shape (n,)."""
+        return _completion(counts, *self._model())
+
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
         return Clusters(self.components_, self.weights_, self.smoothing_).model(self.word_frequencies_)
 

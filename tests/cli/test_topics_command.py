@@ -320,10 +320,13 @@ def test_stop_words_of_languages_and_files(call, tmp_path):
 def test_single_topics_are_raced_beside_anchors(texts, tmp_path):
     done = run("topics", texts, "-k", 3, "--refine", 2, "--model", "auto", "--out", tmp_path / "o", "--quiet")
     chosen, perplexities = re.search(
-        r"--model auto takes (\w+): perplexity of [\d,]+ hidden\s+words of \d+\s+held-out\s+documents: (anchor \d+,\s+single \d+);",
+        r"--model auto takes (\w+): perplexity of [\d,]+ hidden\s+words of \d+\s+held-out\s+documents: "
+        r"(anchor [\d,]+,\s+single [\d,]+);",
         done.stdout,
     ).groups()
-    anchor, single = map(int, re.findall(r"\d+", perplexities))
+    anchor, single = (
+        int(value.replace(",", "")) for value in re.findall(r"(?:anchor|single) ([\d,]*\d)", perplexities)
+    )
     assert chosen == "anchor" or single < anchor
     kind = {"anchor": "AnchorTopics", "single": "SingleTopicModel"}[chosen]
     assert type(latentia.load(tmp_path / "o" / "model.npz")).__name__ == kind

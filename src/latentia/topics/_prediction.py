@@ -79,7 +79,7 @@ def prediction_checks(
     try:
         scores = scores_of(others)
         if _clear_gain(scores) <= 0:
-            scores = _extrapolated(scores_of, blocks, dealt, others.learned) if more else scores
+            scores = _extrapolated(scores_of, blocks, dealt) if more else scores
     except LatentiaError:
         if scores is None:
             return []
@@ -88,19 +88,23 @@ def prediction_checks(
     )
 
 
-def _extrapolated(
-    scores_of: Callable[[OtherDocuments], np.ndarray], blocks: Blocks, dealt: RowGroups, learned: tuple[int, ...]
-) -> np.ndarray:
-    """Return log-likelihoods under topics of all documents and under word frequencies, shape (2, n)."""
-    n, fewer = dealt.n, len(learned)
-    weight = (n / (n - 1) - 1) / (n / fewer - n / (n - 1))
-    scores = []
-    for group in dealt.all:
-        fold = _outside(blocks, dealt, tuple(g for g in dealt.all if g != group)) if group not in learned else None
-        if fold is not None:
-            of_most = scores_of(fold)
-            scores.append(of_most + weight * (of_most - scores_of(replace(fold, learned=learned))))
-    return np.hstack(scores)
+def _extrapolated(scores_of: Callable[[OtherDocuments], np.ndarray], blocks: Blocks, dealt: RowGroups) -> np.ndarray:
+    """Return log-likelihoods under topics of all documents and under word frequencies, shape (2, n).
+
+    They are of the documents of one half; of both, where the gain in one is not clearly positive or negative.
+    """
+    n, scores = dealt.n, np.empty((2, 0))
+    weight = (n / (n - 1) - 1) / (2 - n / (n - 1))
+    for learned, unseen in (dealt.splits[0], dealt.splits[0][::-1]):
+        for group in unseen:
+            fold = _outside(blocks, dealt, tuple(g for g in dealt.all if g != group))
+            if fold is not None:
+                of_most = scores_of(fold)
+                of_half = scores_of(replace(fold, learned=learned))
+                scores = np.hstack([scores, of_most + weight * (of_most - of_half)])
+        if _clear_gain(scores) > 0 or _clear_gain(scores[::-1]) > 0:
+            break
+    return scores
 
 
 def _clear_gain(scores: np.ndarray) -> float:

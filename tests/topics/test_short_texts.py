@@ -11,7 +11,7 @@ from latentia.metrics.coherence import npmi_of_words
 from latentia.passes import Blocks, RowGroups
 from latentia.topics import AnchorTopics, SingleTopicModel
 from latentia.topics._prediction import other_documents, prediction_checks
-from latentia.topics._race import race_on_hidden_words
+from latentia.topics.race import race_on_hidden_words
 
 
 def short_texts(seed, n, n_topics=8, n_words=800, common=0.3, alpha=None):

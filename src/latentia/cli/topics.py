@@ -21,7 +21,7 @@ from ..passes import Blocks
 from ..reading import open_table
 from ..report.topics import names_of, rows_of, summarize_topics, topic_headings
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from ..topics._race import Race, race_on_hidden_words
+from ..topics.race import Race, race_on_hidden_words
 from ._effects import effects_of
 from ._prevalence import no_columns, prevalence_in
 from ._run import Run

@@ -139,7 +139,7 @@ def test_the_dirichlet_sum_can_be_given(call, texts, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--model", "pear"], "--model 'pear': use one of anchor, lda, single"),
+        (["--model", "pear"], "--model 'pear': use one of anchor, lda, single, auto"),
         (["--model", "lda", "--anchors", "a.txt"], "--model lda has no anchors"),
         (["--alpha0", "1"], "--alpha0: --model anchor has no such parameter"),
         (["--model", "lda", "--alpha0", "-1"], "--alpha0 -1: a positive number is needed"),
@@ -315,3 +315,18 @@ def test_stop_words_of_languages_and_files(call, tmp_path):
         assert not words & lacking
         assert kept <= words
     call("apply", tmp_path / "o1", tmp_path / "x.txt", "--out", tmp_path / "a")
+
+
+def test_single_topics_are_raced_beside_anchors(texts, tmp_path):
+    done = run("topics", texts, "-k", 3, "--refine", 2, "--model", "auto", "--out", tmp_path / "o", "--quiet")
+    chosen, perplexities = re.search(
+        r"--model auto takes (\w+): perplexity of [\d,]+ hidden\s+words of \d+\s+held-out\s+documents: "
+        r"(anchor [\d,]+,\s+single [\d,]+);",
+        done.stdout,
+    ).groups()
+    anchor, single = (
+        int(value.replace(",", "")) for value in re.findall(r"(?:anchor|single) ([\d,]*\d)", perplexities)
+    )
+    assert chosen == "anchor" or single < anchor
+    kind = {"anchor": "AnchorTopics", "single": "SingleTopicModel"}[chosen]
+    assert type(latentia.load(tmp_path / "o" / "model.npz")).__name__ == kind

@@ -329,14 +329,14 @@ def _columns(found: Size) -> dict[str, Any]:
     }
 
 
-def hold_out(rows: Any, source: str, stretch: int = 1) -> tuple[Any, Any]:
-    """Nine tenths of the rows, of Blocks or of a table, to learn from, and the others to measure on.
+def hold_out(rows: Any, source: str, stretch: int = 1, n_parts: int = 10) -> tuple[Any, Any]:
+    """Nine tenths of the rows, of Blocks or of a table, to learn from, and the others to measure on; or of other parts.
 
     So many neighbouring rows stay together, where they are alike.
     """
-    dealt = RowGroups(10, 1, stretch)
+    dealt = RowGroups(n_parts, 1, stretch)
     if isinstance(rows, Blocks):
-        train, test, n = rows.group(range(1, 10), dealt), rows.group([0], dealt), rows.n_rows
+        train, test, n = rows.group(range(1, n_parts), dealt), rows.group([0], dealt), rows.n_rows
     else:
         held, n = dealt.of(np.arange(rows.shape[0])) == 0, rows.shape[0]
         train, test = rows[~held], rows[held]

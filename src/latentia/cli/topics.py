@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,15 @@ from ..passes import Blocks
 from ..reading import open_table
 from ..report.topics import names_of, rows_of, summarize_topics, topic_headings
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
+from ..topics.race import Race, race_on_hidden_words
 from ._effects import check_effects, effects_of
 from ._prevalence import no_columns, prevalence_in
 from ._run import Run
-from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, parse_sizes
+from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, named, parse_sizes
 from ._texts import kept_options, read_known, say_columns, say_words, split_of, word_options
 
 _TABLE_ROWS = 200_000
+_RACED = 20  # Models are raced with this many topics where their number is yet to be chosen.
 _FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
 _CUT = (
     "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 for parts of 500 words."
@@ -67,8 +70,9 @@ def topics(
         A folder of texts, a file with one document per line, a CSV file or workbook, a UCI bag of words, or MatrixMarket.
     k : -k, --topics
         Number of topics; FROM:TO:STEP compares a range.
-    model : {anchor, lda, single}
-        anchor: topics have words of their own. lda: proportions are Dirichlet. single: one topic per document.
+    model : {anchor, lda, single, auto}
+        anchor: topics have words of their own. lda: proportions are Dirichlet. single: one topic per document. auto: single
+        where it predicts hidden words of held-out documents clearly better than anchor, otherwise anchor.
     group_by
         Column with the group of every document: topics by group, with error bars. May be repeated.
     over
@@ -97,7 +101,8 @@ def topics(
     prevalence = prevalence_in(corpus, group_by or [], over, period)
     moved = effects_of(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
     sizes = _possible_sizes(corpus, sizes, own)
-    kind: Any = _MODELS[model]
+    race = _race(corpus, sizes, run.parameters | {"refine": refine}) if model == "auto" else None
+    kind: Any = _MODELS[model if race is None else race.chosen]
     options = own | {"refine": refine, "vocabulary": corpus.vocabulary} | run.parameters
 
     def told(model: Any, _: Any) -> summaries.Summary:
@@ -108,11 +113,13 @@ def topics(
             prevalence=found, effects=moved(model, corpus.blocks),
         )  # fmt: skip
 
-    return learn(
+    result = learn(
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), told,
         reading={"column": column, "split": parts} | kept_options(counted) | called,
         compare=lambda: _comparison(kind, corpus, options | {"verbose": False}),
+        said=lambda model: [] if race is None else [f"--model auto takes {race}"],
     )  # fmt: skip
+    return result if race is None else result | {"race": asdict(race)}
 
 
 def _options_of(model: str, anchors: Path | None, alpha0: float | None, keep_moments: bool) -> dict[str, Any]:
@@ -127,7 +134,7 @@ def _options_of(model: str, anchors: Path | None, alpha0: float | None, keep_mom
         raise LatentiaError(f"--keep-moments: --model {model} keeps none: use --model anchor, or leave it out.")
     if model == "lda":
         return {"alpha0": alpha0}
-    if model == "single":
+    if model in ("single", "auto"):
         return {}
     kept = {"keep_moments": True, "embedding": "projection"} if keep_moments else {}
     return {"anchors": _read_anchors(anchors) if anchors else "greedy"} | kept
@@ -147,6 +154,16 @@ def _possible_sizes(corpus: Corpus, sizes: Sizes, own: dict[str, Any]) -> Sizes:
     if given > min(sizes):
         raise LatentiaError(f"{given} anchors are given for {min(sizes)} topics: raise -k.")
     return sizes
+
+
+def _race(corpus: Corpus, sizes: Sizes, parameters: dict[str, Any]) -> Race:
+    """Race single topics beside anchors, both learned from three quarters of the documents."""
+    train, test = hold_out(corpus.blocks, corpus.source, n_parts=4)
+    size = max((size for size in sizes if size is not None), default=min(_RACED, *corpus.blocks.shapes[0]))
+    options = parameters | {"n_splits": 0, "verbose": False}
+    with named(corpus.source):
+        models = {name: _MODELS[name](size, **options).fit(train) for name in ("anchor", "single")}
+        return race_on_hidden_words(models, sparse.csr_array(_first_rows(test)))
 
 
 # --- comparing numbers of topics --------------------------------------------------------------------------------

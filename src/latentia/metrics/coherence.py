@@ -33,7 +33,8 @@ def umass_coherence(components: np.ndarray, table: Any, n_words: int = 10, eps: 
     -------
     ndarray of shape (K,)
     """
-    return _pairwise(components, table, n_words, lambda both, _, second, __: np.log((both + eps) / second), np.sum)
+    words = top_words(components, n_words)
+    return _pairwise(words, table, lambda both, _, second, __: np.log((both + eps) / second), np.sum)
 
 
 def npmi_coherence(components: np.ndarray, table: Any, n_words: int = 10) -> np.ndarray:
@@ -52,13 +53,30 @@ def npmi_coherence(components: np.ndarray, table: Any, n_words: int = 10) -> np.
     -------
     ndarray of shape (K,)
     """
+    return npmi_of_words(top_words(components, n_words), table)
+
+
+def npmi_of_words(words: np.ndarray, table: Any) -> np.ndarray:
+    """Return the coherence `npmi_coherence` of given words of topics, shape (K,).
+
+    Parameters
+    ----------
+    words : ndarray of int, shape (K, n_words)
+        Columns of the words of each topic.
+    table : array-like or sparse matrix of shape (n_documents, V)
+        Counts of words in documents.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+    """
 
     def npmi(both: np.ndarray, first: np.ndarray, second: np.ndarray, n: int) -> np.ndarray:
         joint = np.maximum(both, 1e-12) / n
         value = np.log(joint * n * n / (first * second)) / -np.log(np.minimum(joint, 1 - 1e-12))
         return np.where(both > 0, value, -1.0)
 
-    return _pairwise(components, table, n_words, npmi, np.mean)
+    return _pairwise(words, table, npmi, np.mean)
 
 
 def cv_coherence(words: Sequence[Sequence[str]], documents: Sequence[Sequence[str]], window: int = 110) -> np.ndarray:
@@ -146,12 +164,11 @@ def unique_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:
     return (counts[words] == 1).sum(axis=1)
 
 
-def _pairwise(components: np.ndarray, table: Any, n_words: int, score: Any, summary: Any) -> np.ndarray:
-    """Sum or mean over ordered pairs of different top words, shape (K,).
+def _pairwise(words: np.ndarray, table: Any, score: Any, summary: Any) -> np.ndarray:
+    """Sum or mean over ordered pairs of different words of each topic, shape (K,).
 
     Words in no document do not count; a topic without a pair left gets 0.
     """
-    words = top_words(components, n_words)
     used, place = np.unique(words, return_inverse=True)
     present = sparse.csc_array(table)[:, used].astype(bool).astype(np.float64)
     together = (present.T @ present).toarray()
@@ -159,6 +176,6 @@ def _pairwise(components: np.ndarray, table: Any, n_words: int, score: Any, summ
     place = place.reshape(words.shape)
     a, b = np.nonzero(~np.eye(words.shape[1], dtype=bool))
     first, second = place[:, a], place[:, b]
-    scores = score(together[first, second], frequency[first], frequency[second], present.shape[0])
+    scores = score(together[first, second], frequency[first], frequency[second], max(present.shape[0], 1))
     counted = (frequency[first] >= 1) & (frequency[second] >= 1)
     return np.array([summary(row[use]) if use.any() else 0.0 for row, use in zip(scores, counted, strict=True)])

@@ -25,7 +25,7 @@ from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.dask import is_collection
 from ..words import WordVectorizer, texts_of
-from ._refine import LARGE, SMOOTHING, smoothed
+from ._refine import LARGE, SMOOTHING, completion, smoothed
 from ._shown import ordered_words
 from ._tables import TopicTables
 from ._unbiased import DocumentMemberships
@@ -271,6 +271,10 @@ class Admixture(OfDocuments):
         proportions = np.zeros((n_samples, len(found)))
         proportions[:, found] = rng.dirichlet(self.dirichlet_[found], size=n_samples)
         return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
+
+    def _completion(self, counts: sparse.csr_array) -> np.ndarray:
+        """Return the log-likelihood of one half of the words of documents given the other half, shape (n,)."""
+        return completion(self.components_, self.dirichlet_, self.word_frequencies_, counts)
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
         return smoothed(self.components_, self.word_frequencies_, SMOOTHING), self.dirichlet_

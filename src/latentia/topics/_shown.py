@@ -9,7 +9,13 @@ surely occur in the same documents as the topic's other words. Of the 50 words o
 N_ij is their normalised pointwise mutual information in documents, of two standard errors less than the n_ij documents that
 have both, n_ij - 2 sqrt(n_ij), and -0.5 at least. Long documents have more of all words, so that independent words are
 expected in n_i n_j sum_d m_d^2 / (sum_d m_d)^2 of them together, where document d has m_d words. Without enough documents the
-order is that of lift. All constants were chosen on held-out documents of the Associated Press and the Bible.
+order is that of lift.
+
+Few pairs of words are surely together in very short documents, and lift then prefers rare words that never are. Two other
+orders are therefore compared: the same score among the 20 most probable words alone, and the order of probability. Each topic
+has the one whose first ten words are most coherent in the documents (`latentia.metrics.npmi_coherence`).
+
+All constants were chosen on held-out documents of the Associated Press and the Bible, the 20 words on titles of papers.
 """
 
 from __future__ import annotations
@@ -18,8 +24,11 @@ import numpy as np
 from scipy import sparse
 
 from ..metrics import relevance, top_words
+from ..metrics.coherence import npmi_of_words
 
 _WORDS = 50  # of each topic, that come first
+_PROBABLE = 20  # The narrow choice has this many of the most probable words.
+_READ = 10  # Orders are compared by this many words.
 _SURE = 2.0  # standard errors
 _LEAST = -0.5  # mutual information, that of words which are hardly ever seen together
 _LIFT = 0.03
@@ -36,17 +45,33 @@ def ordered_words(topics: np.ndarray, others: np.ndarray, table: sparse.csr_arra
     table : csr_array of shape (n_documents, V)
         Counts of words in documents.
     """
-    relevant = relevance(topics, others)
-    words = top_words(relevant, _WORDS)
-    lifts = _LIFT * np.take_along_axis(relevance(topics, others, 0.0), words, axis=1)
+    relevant, lifts = relevance(topics, others), relevance(topics, others, 0.0)
+    probable = top_words(topics, _WORDS)
+    narrow = _ordered_by_company(probable[:, :_PROBABLE], relevant, lifts, table)
+    orders = np.stack(
+        [
+            _ordered_by_company(top_words(relevant, _WORDS), relevant, lifts, table),
+            np.hstack([narrow, probable[:, _PROBABLE:]]),
+            probable,
+        ]
+    )
+    coherences = [npmi_of_words(order[:, :_READ], table) for order in orders]
+    return np.asarray(orders[np.argmax(coherences, axis=0), np.arange(len(topics))])
+
+
+def _ordered_by_company(
+    words: np.ndarray, relevant: np.ndarray, lifts: np.ndarray, table: sparse.csr_array
+) -> np.ndarray:
+    """Return words of every topic (K, M), those first that surely occur with the others."""
+    bonuses = _LIFT * np.take_along_axis(lifts, words, axis=1)
     weights = np.exp(np.take_along_axis(relevant, words, axis=1))
     used, places = np.unique(words, return_inverse=True)
     present = sparse.csc_array(table[:, used] > 0, dtype=np.float64)
     lengths = np.diff(table.indptr).astype(np.float64)
     expected = (lengths**2).sum() / max(lengths.sum() ** 2, 1.0)
     scores = [
-        _mean_of_others(_surely_together(present[:, at], expected), own) + lift
-        for at, own, lift in zip(places.reshape(words.shape), weights, lifts, strict=True)
+        _mean_of_others(_surely_together(present[:, at], expected), own) + bonus
+        for at, own, bonus in zip(places.reshape(words.shape), weights, bonuses, strict=True)
     ]
     return np.take_along_axis(words, np.argsort(-np.array(scores), axis=1, kind="stable"), axis=1)
 

@@ -545,7 +545,7 @@ class AnchorTopics(Admixture, AddedDocuments):
             return completion(part.topics, dirichlet, frequencies, others.counts)
 
         others = other_documents(fitted.rows, fitted.dealt, fitted.model.parameters.is_swept)
-        return prediction_checks(predicted, frequencies, others, halved=True)
+        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.dealt)
 
     def _read_off(
         self,

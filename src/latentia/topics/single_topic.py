@@ -39,7 +39,7 @@ from ..likelihood import (
     over,
     refine,
 )
-from ..metrics import l1_distances, nearest_others
+from ..metrics import l1_distances, nearest_others, split_tokens
 from ..passes import Blocks, RowGroups, sample_rows
 from ._by_moments import (
     ROUGH,
@@ -66,7 +66,7 @@ _OF_PAIRS = 0.6  # of the share of the pairs that topics leave
 _SURE = 2.0  # standard errors of the noise that do not count
 _SIDEWAYS = 1.2  # error of a topic, in distances of its documents from one another
 _ALIKE = 0.1  # distance up to which documents are as good as of one topic
-_CLEARLY, _DOCUMENTS = 3.0, 4000  # standard errors of a gain in likelihood, and documents that it is measured on
+_CLEARLY, _DOCUMENTS = 2.0, 4000  # standard errors of a loss in likelihood, and documents that it is measured on
 _SURELY = 5.0  # nats that a document counts for at most, so that no few long ones decide
 _LEAN = 0.25  # of the pseudo-counts that predict best: topics with these are nearest to true ones in l1
 
@@ -329,11 +329,9 @@ class SingleTopicModel(OfDocuments, Staged):
         frequencies = fitted.moments.word_probabilities
 
         def predicted(others: OtherDocuments) -> np.ndarray:
-            return multinomial_log_likelihood(
-                others.counts, *self._learned_from(fitted, others.learned).model(frequencies)
-            )
+            return _completion(others.counts, *self._learned_from(fitted, others.learned).model(frequencies))
 
-        return prediction_checks(predicted, frequencies, others, halved=False)
+        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.moments.dealt)
 
     @property
     def _steps(self) -> int:
@@ -467,8 +465,18 @@ class SingleTopicModel(OfDocuments, Staged):
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
         self.weights_, self.smoothing_ = joined @ self.weights_, weights @ self.smoothing_
 
+    def _completion(self, counts: sparse.csr_array) -> np.ndarray:
+        """Return the log-likelihood of one half of the words of documents given the other half, shape (n,)."""
+        return _completion(counts, *self._model())
+
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
         return Clusters(self.components_, self.weights_, self.smoothing_).model(self.word_frequencies_)
+
+
+def _completion(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return the log-likelihood of one half of the words of every document given the other half, shape (n,)."""
+    given = multinomial_log_likelihood(split_tokens(rows)[0], topics, shares)
+    return np.asarray(multinomial_log_likelihood(rows, topics, shares) - given)
 
 
 # --- evidence of refined topics -----------------------------------------------------------------------------------
@@ -550,35 +558,46 @@ def _idle(
         "topics that predict nothing", "", float(n_idle), at_most(0),
         "Topics of half of the documents that others can stand for without a clear loss in the likelihood of the other half. "
         "Expected errors are widened by their distances from those.",
-        "not in the thesis", "caution", f"Ask for {k - n_idle} topics.",
+        "not in the thesis", "caution", f"Half of the documents carry {k - n_idle} topics: ask for fewer than {k}.",
     )  # fmt: skip
     return bias, [line]
 
 
 def _unneeded(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Which topics do not help to predict documents, bool, shape (K,).
+    """Return the topics without which documents are predicted as well, bool, shape (K,).
 
-    A topic is merged with the one that is nearest to it. Where the likelihood of the documents hardly falls, the rarer of the
-    two does not help. Those that are left are asked again: where several are alike, or empty, each vouches for another one.
+    Topics are merged with their nearest ones, the pair first whose merger costs least likelihood, until all mergers since the
+    likelihood was highest together clearly cost some. Of two merged topics the rarer one is not needed.
     """
-    left, k = np.arange(len(shares)), len(shares)
-    logs = rows @ np.log(topics).T
-    while len(left) > 1:
-        words, held, joint = topics[left], shares[left], logs[:, left] + np.log(shares[left])
-        partner = (l1_distances(words, words) + 3.0 * np.eye(len(left))).argmin(axis=1)
-        whole, idle = logsumexp(joint, axis=1), np.zeros(len(left), dtype=bool)
-        both = held + held[partner]
-        merged = (held[:, None] * words + held[partner, None] * words[partner]) / both[:, None]
-        together = rows @ np.log(merged).T + np.log(both)
-        for j in range(len(left)):
-            rest = np.delete(joint, [j, partner[j]], axis=1)
-            gain = np.clip(whole - logsumexp(np.column_stack([rest, together[:, j]]), axis=1), -_SURELY, _SURELY)
-            if not gain.mean() > _CLEARLY * gain.std() / np.sqrt(len(gain)):
-                idle[max(j, partner[j])] = True  # the largest shares come first
-        if not idle.any():
+    remaining, idle = np.arange(len(shares)), np.zeros(len(shares), dtype=bool)
+    topics, shares, logs = topics.copy(), shares.copy(), rows @ np.log(topics).T
+    highest = logsumexp(logs + np.log(shares), axis=1)
+    while len(remaining) > 1:
+        words, weights = topics[remaining], shares[remaining]
+        partner = (l1_distances(words, words) + 3.0 * np.eye(len(remaining))).argmin(axis=1)
+        totals = weights + weights[partner]
+        merged = (weights[:, None] * words + weights[partner, None] * words[partner]) / totals[:, None]
+        merged_logs = rows @ np.log(merged).T
+        ratios = _likelihood_ratios(logs[:, remaining] + np.log(weights), highest)
+        rest = ratios.sum(axis=1, keepdims=True) - ratios - ratios[:, partner]
+        ratios = rest + _likelihood_ratios(merged_logs + np.log(totals), highest)
+        losses = -np.log(np.clip(ratios, np.exp(-_SURELY), np.exp(_SURELY)))
+        best = int(losses.mean(axis=0).argmin())
+        if losses[:, best].mean() > _CLEARLY * losses[:, best].std() / np.sqrt(len(losses)):
             break
-        left = left[~idle]
-    return ~np.isin(np.arange(k), left)
+        common, rarer = sorted((best, int(partner[best])))  # The largest shares come first.
+        place = remaining[common]
+        topics[place], shares[place], logs[:, place] = merged[best], totals[best], merged_logs[:, best]
+        idle[remaining[rarer]] = True
+        remaining = np.delete(remaining, rarer)
+        if losses[:, best].mean() < 0:
+            highest = logsumexp(logs[:, remaining] + np.log(shares[remaining]), axis=1)
+    return idle
+
+
+def _likelihood_ratios(logs: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return each topic's likelihood over a reference, shape (n, K), bounded beyond what losses count."""
+    return np.asarray(np.exp(np.minimum(logs - reference[:, None], 2 * _SURELY)))
 
 
 def _settled(refined: Refined) -> list[Check]:

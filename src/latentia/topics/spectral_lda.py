@@ -341,7 +341,7 @@ class SpectralLDA(Admixture, Staged):
             return completion(part.topics, part.dirichlet, corpus.word_probabilities, others.counts)
 
         others = other_documents(fitted.rows, corpus.dealt, self.refine != 0) if self.n_splits else None
-        return prediction_checks(predicted, corpus.word_probabilities, others, halved=True)
+        return prediction_checks(predicted, corpus.word_probabilities, others, fitted.rows, corpus.dealt)
 
     def _alpha0(self, moments: WordMoments) -> float:
         """As given, or as found; the proportions of one topic say nothing of it."""

@@ -158,6 +158,8 @@ def _described(value: Any, name: str) -> Any:
         texts = texts_of(value)
         table = table_of(value)
         table = table if sparse.issparse(table) else np.asarray(table)
+    except LatentiaError:
+        raise
     except ValueError:  # The lists of views, or of labels, have several lengths.
         return _of_values(value, name)
     if texts is not None:

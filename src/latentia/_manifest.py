@@ -158,9 +158,9 @@ def _described(value: Any, name: str) -> Any:
         texts = texts_of(value)
         table = table_of(value)
         table = table if sparse.issparse(table) else np.asarray(table)
-    except LatentiaError:
-        raise
     except ValueError:  # The lists of views, or of labels, have several lengths.
+        if hasattr(value, "columns"):
+            raise
         return _of_values(value, name)
     if texts is not None:
         return _of_texts(texts)

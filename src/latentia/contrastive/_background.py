@@ -20,6 +20,7 @@ Groups: TypeAlias = Sequence[int]
 _TINY = np.finfo(float).tiny
 _POWERS = np.linspace(0, 1, 5)  # of the prior: own directions like those of the background, or like any
 _LEAST_SHRUNK = 1e-6
+_LEAST_RELATIVE = 1e-100  # variance, whose inverse is in range
 _BINS = 400  # of a histogram of coordinates
 _RANGE = 6.0  # standard deviations on either side, which it covers
 _CLIP = 3.0  # robust standard deviations, beyond which a coordinate counts as one at that distance
@@ -235,8 +236,9 @@ class _Units:
         background, the power of the highest likelihood.
         """
         best, found = -np.inf, vector
+        relative = np.maximum(self.variances / self.variances.max(), _LEAST_RELATIVE)
         for power in _POWERS:
-            prior = self.variances**-power
+            prior = relative**-power
             prior = (1 - noise) * prior / prior.sum()
             total = prior + noise / len(vector)
             height = -float((np.log(total) + vector**2 / total).sum())

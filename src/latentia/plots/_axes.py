@@ -38,7 +38,7 @@ def as_written(plot: Callable[P, Any]) -> Callable[P, Any]:
     @functools.wraps(plot)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> Any:
         try:
-            from matplotlib import pyplot  # noqa: F401
+            import matplotlib.pyplot  # noqa: F401
             from matplotlib.text import Text
         except ImportError:
             raise MissingExtraError("matplotlib", "report", "A picture") from None

@@ -115,11 +115,11 @@ def _unheaded(path: Path, options: dict[str, Any], progress: bool) -> _Layout:
         start = [True, True if labels is None else labels]
     unclear = [i for i in (0, 1) if start[i] is None and ranges[i][0] > 0]
     if unclear:
-        raise LatentiaError(_unclear(path, unclear, ranges), parameter=_PARAMETERS[unclear[0]])
+        raise LatentiaError(_unclear(path, unclear, ranges), parameter=_PARAMETERS[unclear[0]], value=None)
     bases = [int(zero is not None and not zero) for zero in start]
     if sizes[0] is None and ranges[0][1] < 0:
         raise LatentiaError(
-            f"{path}: there is no feature in the file that tells how many there are.", parameter="n_features"
+            f"{path}: there is no feature in the file that tells how many there are.", parameter="n_features", value=None
         )
     found = [
         max(largest + 1 - base, 0) if size is None else int(size)

@@ -303,6 +303,8 @@ def _text_column(path: Path, reading: Reading, column: str | None) -> str:
     texts = called or [one.name for one in reading.columns if one.role == "text"]
     if len(texts) != 1:
         raise LatentiaError(
-            f"{path}: which column holds the text? There are {', '.join(names)}; name one of them.", parameter="column", value=None
+            f"{path}: which column holds the text? There are {', '.join(names)}; name one of them.",
+            parameter="column",
+            value=None,
         )
     return texts[0]

@@ -28,6 +28,7 @@ from ..metrics.coherence import npmi_of_words
 
 _WORDS = 50  # of each topic, that come first
 _PROBABLE = 20  # The narrow choice has this many of the most probable words.
+_SHORT = 20  # words of a document, beyond which pairs of words are seen often enough
 _READ = 10  # Orders are compared by this many words.
 _SURE = 2.0  # standard errors
 _LEAST = -0.5  # mutual information, that of words which are hardly ever seen together
@@ -46,6 +47,8 @@ def ordered_words(topics: np.ndarray, others: np.ndarray, table: sparse.csr_arra
         Counts of words in documents.
     """
     relevant, lifts = relevance(topics, others), relevance(topics, others, 0.0)
+    if table.sum() > _SHORT * table.shape[0]:
+        return _ordered_by_company(top_words(relevant, _WORDS), relevant, lifts, table)
     probable = top_words(topics, _WORDS)
     narrow = _ordered_by_company(probable[:, :_PROBABLE], relevant, lifts, table)
     orders = np.stack(

@@ -119,7 +119,9 @@ def _unheaded(path: Path, options: dict[str, Any], progress: bool) -> _Layout:
     bases = [int(zero is not None and not zero) for zero in start]
     if sizes[0] is None and ranges[0][1] < 0:
         raise LatentiaError(
-            f"{path}: there is no feature in the file that tells how many there are.", parameter="n_features", value=None
+            f"{path}: there is no feature in the file that tells how many there are.",
+            parameter="n_features",
+            value=None,
         )
     found = [
         max(largest + 1 - base, 0) if size is None else int(size)

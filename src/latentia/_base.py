@@ -75,7 +75,7 @@ class Estimator(BaseEstimator):
         """Raise for fitted attributes that are right one by one and not together: after `latentia.load` has read them."""
 
     def _columns_compared(self) -> dict[str, Any]:
-        """What else than the number of components was chosen, as columns of ``comparison_``."""
+        """Return what was chosen beside the number of components, as columns of ``comparison_``."""
         return {}
 
     def _candidates(self, *args: Any, **kwargs: Any) -> Sequence[int] | None:
@@ -270,7 +270,7 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
 def _with_number_that_works(
     error: LatentiaError, empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.args, **kwargs: P.kwargs
 ) -> LatentiaError | None:
-    """The error with a number that was fitted, where it has how many components the data supports at most; otherwise None.
+    """Return the error with a number that can be fitted, where it knows the most that the data supports; otherwise None.
 
     What a fit that failed knows is the rank of its own moments, and those of fewer components may have a lower one. Fits of
     more than 40 components take long, so that of larger numbers it is said that 40, or fewer, can be fitted.
@@ -279,7 +279,8 @@ def _with_number_that_works(
     if error.parameter != "n_components" or supported is None or not isinstance(asked, numbers.Integral):
         return None
     plain = {name: 0 for name in ("n_splits", "refine") if hasattr(empty, name)}
-    size, most = int(asked), error.at_most
+    size = int(asked)
+    most: int | None = supported
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)
         while size > 1:
@@ -293,10 +294,11 @@ def _with_number_that_works(
                     return None
                 most = other.at_most
             else:
-                fewer = "" if size == supported else f" {size} can be fitted."
+                many = supported > _MOST_TRIED
+                fewer = f" {size} can be fitted." if many else f" Its moments carry fewer: {size} can be fitted."
                 return LatentiaError(
-                    f"{error.problem}{fewer}", parameter=error.parameter, value=error.value,
-                    at_most=supported if supported > _MOST_TRIED else size,
+                    error.problem if size == supported else f"{error.problem}{fewer}",
+                    parameter=error.parameter, value=error.value, at_most=supported if many else size,
                 )  # fmt: skip
     return None
 

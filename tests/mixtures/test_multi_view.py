@@ -124,7 +124,10 @@ def test_bad_input(data):
         MultiViewMixture(2).fit(x, views=[range(10), range(9, 20), range(20, 30)])
     with pytest.raises(LatentiaError, match="column 30, and the table has 30"):
         MultiViewMixture(2).fit(x, views=[range(10), range(10, 20), range(20, 31)])
-    with pytest.raises(LatentiaError, match=r"^n_components=12: .* supports at most 11 components\. 6 can be fitted"):
+    with pytest.raises(
+        LatentiaError,
+        match=r"^n_components=12: .* supports at most 11 components\. Its moments carry fewer: 6 can be fitted",
+    ):
         MultiViewMixture(12).fit(x, views=VIEWS)
     with pytest.raises(LatentiaError, match="^n_components=5: 9 rows support at most 4 components"):
         MultiViewMixture(5).fit(x[:9], views=VIEWS)

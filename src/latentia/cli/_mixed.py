@@ -27,10 +27,10 @@ def mixture_of_kinds(
 ) -> dict[str, Any]:
     """Learn components of numbers and categories, and write tables, a model and a report."""
     results, how = run.results(source, *FILES), run.reading(missing, ("drop", "keep"))
-    table = _read_kinds(source, split_names(columns), split_names(ignore) or [], how)
-    frame = frame_of(table)
-    most = max((frame.shape[1] - 1) // 3 + 1, 2)
-    sizes = parse_sizes(k, "components")
+    table, codes = _read_kinds(source, split_names(columns), split_names(ignore) or [], how)
+    texts = [name for name in table.texts if name not in codes]
+    kept = kept_of(table) | {"columns": [*table.columns, *codes], "categories": texts, "codes": codes}
+    frame, sizes = frame_of(table), parse_sizes(k, "components")
     options: dict[str, Any] = {"distribution": "mixed", "refine": refine, **run.parameters}
     quiet = options | {"verbose": False}
 
@@ -38,7 +38,7 @@ def mixture_of_kinds(
         summary = model.summary(frame, row_labels=labels_of(table))
         kinds = model.kinds or {}
         words = {"gaussian": "numbers", "categorical": "categories", "poisson": "counts"}
-        groups = {word: [name for name, kind in kinds.items() if kind == one] for one, word in words.items()}
+        groups = {words[kind]: [name for name in kinds if kinds[name] == kind] for kind in words}
         lines = [f"Columns as {word}: {listed(names, 10)}" for word, names in groups.items() if names]
         return replace(summary, lines=(*summary.lines, *lines))
 
@@ -53,8 +53,8 @@ def mixture_of_kinds(
 
     return learn(
         results, table.source, sizes.up_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
-        lambda size: MultiViewMixture(size or most, **options).fit(frame),
-        summarize, reading=kept_of(table) | {"categories": list(table.texts)}, described=described(table), compare=compare,
+        lambda size: MultiViewMixture(int(size or 1), **options).fit(frame), summarize, reading=kept,
+        described=described(table), compare=compare,
     )  # fmt: skip
 
 
@@ -77,22 +77,28 @@ def read_same_kinds(source: Path, kept: Mapping[str, Any], how: ReadOptions) -> 
         check_columns(source, kinds, None, [*numbers, *texts])
         return Wanted(numbers, texts, names=True)
 
-    return _announced(read_table(source, choose, replace(how, asked=how.asked.like(kept)), other=""))
+    table = read_table(source, choose, replace(how, asked=how.asked.like(kept)), other="")
+    return _announce(_as_categories(table, list(kept["codes"])))
 
 
-def _read_kinds(source: Path, columns: Sequence[str] | None, ignore: Sequence[str], how: ReadOptions) -> Table:
-    """Read the columns that are named, or all that hold numbers or few different texts."""
+def _read_kinds(
+    source: Path, columns: Sequence[str] | None, ignore: Sequence[str], how: ReadOptions
+) -> tuple[Table, list[str]]:
+    """Read the columns that are named, or all that hold numbers or few different texts, and list numbers of two values."""
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
         named = [name for name in columns or kinds if name not in ignore]
         check_columns(source, kinds, "--columns", columns or ())
         check_columns(source, kinds, "--ignore", ignore)
         texts = [name for name in named if kinds[name] in ("text", "two")]
-        others = [name for name in named if name not in texts and (columns or kinds[name] != "apart")]
-        numbers = numeric_columns(source, kinds, others, (), 0, "", "--columns") if others else []
+        chosen = [name for name in named if name not in texts and (columns or kinds[name] != "apart")]
+        numbers = numeric_columns(source, kinds, chosen, (), 0, "", "--columns") if chosen else []
         return Wanted(numbers, texts, names=True)
 
-    table = _with_codes_as_categories(read_table(source, choose, how))
+    table = read_table(source, choose, how)
+    n_values = [len(np.unique(column[~np.isnan(column)])) for column in table.values.T]
+    codes = [name for name, n in zip(table.columns, n_values, strict=True) if n <= 2]
+    table = _as_categories(table, codes)
     texts = {name: cells for name, cells in table.texts.items() if columns or _has_categories(cells)}
     left_out = [*table.left_out, *(name for name in table.texts if name not in texts)]
     if len(texts) + len(table.columns) < _LEAST:
@@ -100,22 +106,21 @@ def _read_kinds(source: Path, columns: Sequence[str] | None, ignore: Sequence[st
         raise LatentiaError(
             f"{source}: expected three or more columns of numbers or categories, found {names}. Name others with --columns."
         )
-    return _announced(replace(table, texts=texts, left_out=left_out))
+    return _announce(replace(table, texts=texts, left_out=left_out)), codes
 
 
-def _with_codes_as_categories(table: Table) -> Table:
-    """Return the table with numbers of two values, such as 0 and 1, among the texts."""
-    is_code = np.array([len(np.unique(column[~np.isnan(column)])) <= 2 for column in table.values.T], dtype=bool)
-    codes = {
-        name: ["" if np.isnan(cell) else f"{cell:g}" for cell in table.values[:, i]]
-        for i, name in enumerate(table.columns)
-        if is_code[i]
+def _as_categories(table: Table, codes: Sequence[str]) -> Table:
+    """Return the table with some columns of numbers, such as 0 and 1, among the texts."""
+    is_code = np.isin(table.columns, codes)
+    cells = {
+        name: ["" if np.isnan(cell) else f"{cell:g}" for cell in table.values[:, table.columns.index(name)]]
+        for name in codes
     }
-    columns = [name for name in table.columns if name not in codes]
-    return replace(table, values=table.values[:, ~is_code], columns=columns, texts=table.texts | codes)
+    columns = [name for name in table.columns if name not in cells]
+    return replace(table, values=table.values[:, ~is_code], columns=columns, texts=table.texts | cells)
 
 
-def _announced(table: Table) -> Table:
+def _announce(table: Table) -> Table:
     announce(replace(table, columns=[*table.columns, *table.texts]))
     return table
 

@@ -151,13 +151,11 @@ def _parse_views(
     return groups
 
 
-def _check_mixed(others: dict[str, Any], covariance: str, keep_moments: bool) -> None:
-    others = others | {
-        "--covariance": None if covariance == "auto" else covariance,
-        "--keep-moments": keep_moments or None,
-    }
-    for option, given in others.items():
-        if given is not None:
+def _check_mixed(options: dict[str, Any], covariance: str, keep_moments: bool) -> None:
+    """Raise for options that columns of several kinds do not have."""
+    shape = None if covariance == "auto" else covariance
+    for option, value in (options | {"--covariance": shape, "--keep-moments": keep_moments or None}).items():
+        if value is not None:
             raise LatentiaError(f"{option}: with --distribution mixed every column has its own measure; leave it out.")
 
 

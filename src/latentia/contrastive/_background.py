@@ -20,7 +20,6 @@ Groups: TypeAlias = Sequence[int]
 _TINY = np.finfo(float).tiny
 _POWERS = np.linspace(0, 1, 5)  # of the prior: own directions like those of the background, or like any
 _LEAST_SHRUNK = 1e-6
-_LEAST_RELATIVE = 1e-100  # variance, whose inverse is in range
 _BINS = 400  # of a histogram of coordinates
 _RANGE = 6.0  # standard deviations on either side, which it covers
 _CLIP = 3.0  # robust standard deviations, beyond which a coordinate counts as one at that distance
@@ -50,6 +49,7 @@ class _Gram:
 
 
 def dense(block: Block) -> np.ndarray:
+    """Return the rows of a block as an array; sparse ones are an error."""
     if sparse.issparse(block[0]):
         raise LatentiaError("The Blocks are sparse: dense tables are needed. Use their arrays.")
     return np.asarray(block[0])
@@ -84,7 +84,7 @@ class _Spreads:
 
 @dataclass(frozen=True)
 class Covariances:
-    """Of the groups of rows of one table."""
+    """Covariances of the groups of rows of one table."""
 
     table: Blocks
     dealt: RowGroups
@@ -186,18 +186,24 @@ def contrast(moments: Moments, groups: Groups, k: int, noise: np.ndarray | Seque
     return _shrunk_contrast(moments, _Axes.of(moments, groups), k, noise)
 
 
+def noise_of_part(noise: np.ndarray, times: float) -> np.ndarray:
+    """Return the shares of noise in the directions of a part, by those of all rows, of which there are so many times more."""
+    return times * noise / (1 + (times - 1) * noise)
+
+
 def _shrunk_contrast(moments: Moments, axes: _Axes, k: int, noise: np.ndarray | Sequence[Any]) -> Contrast:
     units, values = axes.units, axes.values
     shares = noise if isinstance(noise, np.ndarray) else _noise(moments, noise, units, k)
     strength = float(np.median(values))
     patterns = np.column_stack([units.shrunk(axes.vectors[:, i], shares[i]) for i in range(k)])
-    left, size, _ = np.linalg.svd(patterns * np.sqrt(np.maximum(values[:k] - strength, 0)), full_matrices=False)
-    return Contrast.of(left.T, size**2, strength, shares, units)
+    scaled = patterns * np.sqrt(np.maximum(values[:k] - strength, 0))
+    directions, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
+    return Contrast.of(directions.T, sizes**2, strength, shares, units)
 
 
 @dataclass(frozen=True)
 class _Units:
-    """Those of the background: its principal directions in columns, and their variances after shrinkage."""
+    """Units of the background: its principal directions in columns, and their variances after shrinkage."""
 
     basis: np.ndarray
     variances: np.ndarray
@@ -235,16 +241,15 @@ class _Units:
         The entries have the noise's variance in common, and prior variances in proportion to a power of those of the
         background, the power of the highest likelihood.
         """
-        best, found = -np.inf, vector
-        relative = np.maximum(self.variances / self.variances.max(), _LEAST_RELATIVE)
+        best, shrunken = -np.inf, vector
         for power in _POWERS:
-            prior = relative**-power
+            prior = self.variances**-power
             prior = (1 - noise) * prior / prior.sum()
             total = prior + noise / len(vector)
             height = -float((np.log(total) + vector**2 / total).sum())
             if height > best:
-                best, found = height, vector * prior / total
-        return self.patterns(found[:, None])[:, 0]
+                best, shrunken = height, vector * prior / total
+        return self.patterns(shrunken[:, None])[:, 0]
 
 
 class _Axes(NamedTuple):
@@ -273,12 +278,12 @@ def _noise(moments: Moments, splits: Sequence[Any], units: _Units, k: int) -> np
     """Share of noise in each direction of all rows, in units of the background, (K,), from how halves agree."""
     agreement = []
     for split in splits:
-        found = []
+        bases = []
         for half in split:
-            own = _Units.of(moments.controls.covariance(half), moments.controls.shrinkage(half))
-            patterns = own.patterns(own.contrasts(moments.cases.covariance(half))[1][:, :k])
-            found.append(np.linalg.qr(units.basis.T @ patterns / np.sqrt(units.variances)[:, None])[0])
-        agreement.append(np.linalg.svd(found[0].T @ found[1], compute_uv=False))
+            half_units = _Units.of(moments.controls.covariance(half), moments.controls.shrinkage(half))
+            patterns = half_units.patterns(half_units.contrasts(moments.cases.covariance(half))[1][:, :k])
+            bases.append(np.linalg.qr(units.basis.T @ patterns / np.sqrt(units.variances)[:, None])[0])
+        agreement.append(np.linalg.svd(bases[0].T @ bases[1], compute_uv=False))
     cosines = np.clip(np.mean(agreement, axis=0), 0.02, 0.9999)
     return np.asarray((1 - cosines) / (1 + cosines))  # tan^2 of all rows is half of that of a half
 
@@ -287,7 +292,7 @@ def _noise(moments: Moments, splits: Sequence[Any], units: _Units, k: int) -> np
 
 
 class HeldOut(NamedTuple):
-    """What coordinates show on other rows than those of their directions.
+    """Coordinates that are chosen, and how much more cases vary along them, on other rows than those of the directions.
 
     Attributes
     ----------
@@ -306,7 +311,7 @@ def held_out(moments: Moments, folds: RowGroups, full_fit: Contrast, *, choose: 
     fits, strengths = [], []
     for half, rest in halves:
         axes, k = _Axes.of(moments, half), len(full_fit.directions)
-        noise = full_fit.noise * 2
+        noise = noise_of_part(full_fit.noise, 2)
         fits.append(
             _shrunk_contrast(moments, axes, k, noise)
             if choose
@@ -368,10 +373,10 @@ def _split_share(counts: np.ndarray) -> np.ndarray:
     reach = _CLIP * np.maximum(high - low, 1) / _QUARTILES
     places = np.clip(np.arange(counts.shape[-1]), median - reach, median + reach)
     mean = (places * counts).sum(axis=-1, keepdims=True) / total
-    moved = (places - mean) * counts / total
-    between = np.cumsum(moved, axis=-1) ** 2 / np.maximum(below * (1 - below), _TINY)
+    sums = (places - mean) * counts / total
+    between = np.cumsum(sums, axis=-1) ** 2 / np.maximum(below * (1 - below), _TINY)
     allowed = (below >= _SMALLEST) & (below <= 1 - _SMALLEST)
-    variance = (moved * (places - mean)).sum(axis=-1)
+    variance = (sums * (places - mean)).sum(axis=-1)
     return np.asarray(np.where(allowed, between, 0).max(axis=-1) / np.maximum(variance, _TINY))
 
 

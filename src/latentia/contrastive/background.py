@@ -32,7 +32,17 @@ from ..evidence import Check, PartErrors, Reading, above, error_checks
 from ..exceptions import LatentiaError
 from ..moments import ColumnSpan
 from ..passes import Blocks, RowGroups, deal
-from ._background import Contrast, Covariances, HeldOut, Moments, contrast, contrast_of_strength, dense, held_out
+from ._background import (
+    Contrast,
+    Covariances,
+    HeldOut,
+    Moments,
+    contrast,
+    contrast_of_strength,
+    dense,
+    held_out,
+    noise_of_part,
+)
 
 _SEED = 0  # of the groups
 _LIMIT = 0.3  # sine of the angle to the true direction
@@ -225,7 +235,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             return contrast_of_strength(moments, part.groups, k, float(self.strength))
         if whole is None:
             return contrast(moments, part.groups, k, part.dealt.splits)
-        return contrast(moments, part.groups, k, whole.noise * len(part.dealt.all) / len(part.groups))
+        return contrast(moments, part.groups, k, noise_of_part(whole.noise, len(part.dealt.all) / len(part.groups)))
 
     def _refine(self, found: Contrast, moments: Moments, part: Part, whole: _Shown | None) -> _Shown:
         """Coordinates, by what directions of half of the rows show of the other half."""

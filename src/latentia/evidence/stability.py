@@ -30,16 +30,16 @@ def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_stat
     """
     if n_splits < 1:
         raise LatentiaError("at least one split is needed.", parameter="n_splits", value=n_splits)
-    taken = inspect.signature(estimator.fit)
-    unknown = [name for name in named if name not in taken.parameters]
+    signature = inspect.signature(estimator.fit)
+    unknown = [name for name in named if name not in signature.parameters]
     if unknown:
-        raise LatentiaError(f"stability: fit takes no {unknown[0]!r}; it takes {', '.join(taken.parameters)}.")
+        raise LatentiaError(f"stability: fit takes no {unknown[0]!r}; it takes {', '.join(signature.parameters)}.")
     try:
-        arguments = taken.bind(*data, **named).arguments
+        arguments = signature.bind(*data, **named).arguments
     except TypeError as error:
-        raise LatentiaError(f"stability: {error}; fit takes {', '.join(taken.parameters)}.") from error
-    first, *others = arguments.items()
-    args, named = in_blocks(type(estimator).fit, (first[1],), {k: v for k, v in others if v is not None})
+        raise LatentiaError(f"stability: {error}; fit takes {', '.join(signature.parameters)}.") from error
+    (_, table), *more = arguments.items()
+    args, named = in_blocks(type(estimator).fit, (table,), {name: value for name, value in more if value is not None})
     distances = []
     for split in range(n_splits):
         for half in estimator._halves(*args, random_state + split, **named):

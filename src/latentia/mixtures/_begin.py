@@ -147,8 +147,7 @@ def shape_to_try(
         if other == shape:
             continue
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # of rows near the largest numbers
-                mixture = fit(rows, other)
+            mixture = fit(rows, other)
         except LatentiaError:  # singular
             continue
         height = float(normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1].mean())

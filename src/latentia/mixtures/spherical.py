@@ -616,6 +616,9 @@ def _mixture_of_shape(method: SphericalGaussianMixture, rows: np.ndarray, shape:
     alone.__dict__ |= {"covariance_type_": shape, "n_splits": 0, "keep_moments": False, "verbose": False}
     alone.n_features_in_, alone._gaps = rows.shape[1], gaps_of(blocks)
     _check_count(alone, blocks.n_rows)
-    if alone._gaps is not None:
-        blocks = whole_rows(blocks, alone._gaps, alone.n_components - 1, partial(_on_cells, alone), alone._seed)
-    return _on_cells(alone, blocks)
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # Squares of the largest numbers are infinite, and such a fit loses.
+        if alone._gaps is not None:
+            blocks = whole_rows(blocks, alone._gaps, alone.n_components - 1, partial(_on_cells, alone), alone._seed)
+        return _on_cells(alone, blocks)

@@ -6,9 +6,8 @@ deviations, given the posteriors of the causes so far, the next cause is started
 leading eigenvector of the residuals' products. Two causes more than were asked for are grown; those that cost least are taken
 out again, and the cheapest is exchanged for a new one as long as that is likelier. A few steps of EM follow every change.
 
-On five tables of 10 to 15 findings (fertil2, twoyear, headInjury, recid and Schooling of the R packages wooldridge, DAAG and
-Ecdat; 2 to 6 causes) the held-out log-likelihood is within .02 nats of that of the likeliest of eight random starts of EM, and
-within .01 in 12 of 15; from moments it is up to .2 below.
+Constants were chosen on five tables of 10 to 15 findings (fertil2, twoyear, headInjury, recid and Schooling of the R packages
+wooldridge, DAAG and Ecdat). What the start brings on ten other tables is in `benchmarks/noisy_or_real_tables.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ MOST_GROWN = 10
 """Causes up to which a network is grown: two more have 4,096 configurations, which are all summed."""
 
 _N_SPARE, _N_EXCHANGES = 2, 6
-_N_STEPS = 15  # of EM after each change; 40 take three times as long for no better end
+_N_STEPS = 15  # of EM after each change; 40 take two to three times as long
 _PRIOR = 0.1  # where a cause starts
 _CLEAR = 0.005  # nats a row by which one network is clearly likelier than another
 _FEW = 4  # causes whose exchange costs next to nothing

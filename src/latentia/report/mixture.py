@@ -73,14 +73,15 @@ def summarize_mixture(
         ", ".join(f"{names[d]} {'high' if one[d] > 0 else 'low'}" for d in largest(np.abs(one), _NAMED))
         for one in distances
     ]
+    kinds = None if round_ else model.kinds
     in_rows = "" if values is None else f" in {count(values.shape[0], 'row')}"
     return Summary(
-        says=f"{count(size, 'component')}{in_rows} of {count(len(names), 'column')}.",
+        says=f"{count(size, 'component')}{in_rows} of {count(len(names if kinds is None else kinds), 'column')}.",
         parts=(
             _table(model, means, distances, most_probable, names, bool(scaling), unit, criteria),
             *plane,
             *(() if probabilities is None else (rows_of(probabilities, row_labels),)),
-            *(() if round_ or model.kinds is None else (_columns(model),)),
+            *(() if kinds is None else (_columns(model),)),
             *(() if scaling is None else (scaling_of(names, scaling),)),
             *(() if effects is None else effects_parts(*effects, titles)),
         ),

@@ -112,8 +112,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     kind : {"auto", "symbols", "vectors", "counts"}, default="auto"
-        What the steps are. "auto" takes strings and a single column of integers as symbols, all else as vectors. "counts" are
-        whole numbers in one or more columns, Poisson and independent given the state.
+        What the steps are. "auto" takes strings and a single column of integers as symbols, all else as vectors, and refuses
+        a column of whole numbers with gaps, which may be either. "counts" are whole numbers in one or more columns, Poisson
+        and independent given the state.
     n_symbols : int, optional
         Size of the alphabet, where integers stand for symbols; by default one more than the largest.
     refine : int or "auto", default="auto"

@@ -11,9 +11,10 @@ have both, n_ij - 2 sqrt(n_ij), and -0.5 at least. Long documents have more of a
 expected in n_i n_j sum_d m_d^2 / (sum_d m_d)^2 of them together, where document d has m_d words. Without enough documents the
 order is that of lift.
 
-Few pairs of words are surely together in very short documents, and lift then prefers rare words that never are. Two other
-orders are therefore compared: the same score among the 20 most probable words alone, and the order of probability. Each topic
-has the one whose first ten words are most coherent in the documents (`latentia.metrics.npmi_coherence`).
+In very short documents few pairs of words are surely together, and lift then prefers rare words that never are. Where fewer
+than half of the pairs of a topic's first ten words are surely together, two other orders are compared with this one: the same
+score among the 20 most probable words alone, and the order of probability. The topic has the order whose first ten words are
+most coherent in the documents (`latentia.metrics.npmi_coherence`).
 
 All constants were chosen on held-out documents of the Associated Press and the Bible, the 20 words on titles of papers.
 """
@@ -28,7 +29,7 @@ from ..metrics.coherence import npmi_of_words
 
 _WORDS = 50  # of each topic, that come first
 _PROBABLE = 20  # The narrow choice has this many of the most probable words.
-_SHORT = 20  # words of a document, beyond which pairs of words are seen often enough
+_SEEN = 0.5  # of the pairs of these words: 20 topics of AP and 20 Newsgroups have more, half of those of titles less
 _READ = 10  # Orders are compared by this many words.
 _SURE = 2.0  # standard errors
 _LEAST = -0.5  # mutual information, that of words which are hardly ever seen together
@@ -47,19 +48,26 @@ def ordered_words(topics: np.ndarray, others: np.ndarray, table: sparse.csr_arra
         Counts of words in documents.
     """
     relevant, lifts = relevance(topics, others), relevance(topics, others, 0.0)
-    if table.sum() > _SHORT * table.shape[0]:
-        return _ordered_by_company(top_words(relevant, _WORDS), relevant, lifts, table)
+    order = _ordered_by_company(top_words(relevant, _WORDS), relevant, lifts, table)
+    is_seen = _shares_of_seen_pairs(order[:, :_READ], table) >= _SEEN
+    if is_seen.all():
+        return order
     probable = top_words(topics, _WORDS)
     narrow = _ordered_by_company(probable[:, :_PROBABLE], relevant, lifts, table)
-    orders = np.stack(
-        [
-            _ordered_by_company(top_words(relevant, _WORDS), relevant, lifts, table),
-            np.hstack([narrow, probable[:, _PROBABLE:]]),
-            probable,
-        ]
-    )
-    coherences = [npmi_of_words(order[:, :_READ], table) for order in orders]
-    return np.asarray(orders[np.argmax(coherences, axis=0), np.arange(len(topics))])
+    orders = np.stack([order, np.hstack([narrow, probable[:, _PROBABLE:]]), probable])
+    coherences = [npmi_of_words(words[:, :_READ], table) for words in orders]
+    best = np.where(is_seen, 0, np.argmax(coherences, axis=0))
+    return np.asarray(orders[best, np.arange(len(topics))])
+
+
+def _shares_of_seen_pairs(words: np.ndarray, table: sparse.csr_array) -> np.ndarray:
+    """Return the share of pairs of each topic's words (K, M) that are surely together in documents, shape (K,)."""
+    upper, shares = np.triu_indices(words.shape[1], 1), np.ones(len(words))
+    for k, columns in enumerate(words):
+        present = sparse.csc_array(table[:, columns] > 0, dtype=np.float64)
+        n_common = (present.T @ present).toarray()[upper]
+        shares[k] = (n_common > _SURE**2).mean() if len(n_common) else 1.0
+    return shares
 
 
 def _ordered_by_company(

@@ -275,9 +275,12 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _dealt(self, rows: Blocks) -> RowGroups:
         """Groups of the rows: by their content, not their order, where rows are too few for stretches of neighbours."""
         dealt = super()._dealt(rows)
-        if dealt.stretch > 1 or dealt.leaders is not None or sparse.issparse(rows[0][0]):
+        if dealt.stretch > 1 or dealt.leaders is not None:
             return dealt
-        keys = content_keys(rows.table()) >> np.uint64(1)
+        table = rows.table()
+        if sparse.issparse(table):
+            return dealt
+        keys = content_keys(table) >> np.uint64(1)
         return RowGroups(dealt.n, dealt.seed, leaders=keys.astype(np.int64))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:

@@ -120,8 +120,8 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         Up to 14 causes all 2^m configurations are summed. With more, rows with at most 14 findings present, and 16 where
         memory allows, are summed over subsets of these, and others are sampled until the standard error is near 0.01. With
         more than 60 causes subsets of some 8 findings are summed over, and rows with more findings have sums over their
-        likely configurations; only those are sampled that have more than can be listed. A row takes some .1 ms of up to 14
-        causes and 10 to 30 ms of 15 to 60, which a warning says before it takes minutes.
+        likely configurations; only those are sampled that have more than can be listed. A row takes less than 1 ms of up
+        to 14 causes and 5 to 30 ms of 15 to 60, which a warning says before it takes minutes.
 
         Parameters
         ----------

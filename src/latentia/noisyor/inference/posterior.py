@@ -82,7 +82,7 @@ def posteriors(
         warn(
             f"Posteriors of {network.m} causes take about {1000 * _SECONDS_A_ROW:.0f} ms a row: some {seconds / 60:.0f} "
             f"minutes for {len(X):,} rows. Give fewer rows or more n_jobs, or fit at most {MOST_CAUSES} causes, which take "
-            ".1 ms.",
+            "less than 1 ms.",
             LatentiaWarning,
         )
     left = np.arange(len(X))

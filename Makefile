@@ -6,14 +6,18 @@ JOBS ?= 2
 # Modules are compiled once, and not again in each worker and each command that tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo dist docs test test-quick oldest lint types check clean bench scale fuzz
+.PHONY: demo dist docs test test-slow test-quick oldest lint types check clean bench scale fuzz
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
 
 # On JOBS workers: the tests of an estimator on one of them, and all others file by file; `make test JOBS=0` in this process.
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
+
+# Recovery at the sizes that people have, pages of the docs, examples.
+test-slow: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m slow
 
 # After each change: what tests/quick.py chooses by the files that differ from the commit SINCE.
 SINCE ?= HEAD
@@ -38,7 +42,7 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
-check: test lint types
+check: test test-slow lint types
 
 # The site in docs/_build/html; examples run, and any warning is an error. Pages need no network to be read.
 docs: $(VENV)/.installed-docs

@@ -22,7 +22,7 @@ from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
 from ..likelihood import log, normalised, one_gaussian
 from ..passes import Blocks, RowGroups, content_keys, sample_rows
-from ._nulls import MOST_ROWS, NULLS, null_checks
+from ._nulls import MOST_ROWS, gains_of_nulls, null_checks
 from ._rows import Mixture
 
 _VANISHED = 1e-8  # of the widest direction
@@ -67,11 +67,14 @@ def structure_checks(
         return []
     heights = [_heights(mixture, sample_rows(blocks.group(other, dealt))[0]) for mixture, _, other in halves]
     fitted, trivial = (np.concatenate(one) for one in zip(*heights, strict=True))
-    nulls = _of_clouds(blocks, fit, seed)
-    parts = [[sample_rows(blocks.group(half, dealt))[0] for half in one[1:]] for one in halves if nulls]
-    gain = float(np.mean([_gain(one[0], *rows) for one, rows in zip(halves, parts, strict=False)])) if nulls else 0.0
-    apart = shaped or not nulls or any(_has_valley(mixture, blocks.group(other, dealt)) for mixture, _, other in halves)
-    lines = null_checks(gain if apart else gain - _SHAPE, nulls, "single clouds")
+    lines = list[Check]()
+    (rows,) = sample_rows(blocks, _SAMPLE)
+    if blocks.n_rows <= MOST_ROWS and not sparse.issparse(rows):
+        parts = [[sample_rows(blocks.group(half, dealt))[0] for half in one[1:]] for one in halves]
+        gain = float(np.mean([_gain(one[0], *rows) for one, rows in zip(halves, parts, strict=False)]))
+        if not shaped and not any(_has_valley(mixture, blocks.group(other, dealt)) for mixture, _, other in halves):
+            gain -= _SHAPE
+        lines = null_checks(gain, _gains_of_clouds(np.asarray(rows), gain, fit, seed), "single clouds")
     options: dict[str, Any] = {"extra": 0, "n_rows": blocks.n_rows, "against": "one component"}
     if not lines:
         return trivial_checks(fitted, trivial, deviations=_DEVIATIONS, **options)
@@ -80,19 +83,18 @@ def structure_checks(
     return [*lines, replace(shape, role="caution", remedy=_OTHER_SHAPE)]
 
 
-def _of_clouds(blocks: Blocks, fit: Callable[[Blocks], Mixture], seed: int) -> list[float]:
-    """Gains of fits to one half of simulated clouds in the other half; none of many rows, or of sparse ones."""
-    (rows,) = sample_rows(blocks, _SAMPLE)
-    if blocks.n_rows > MOST_ROWS or sparse.issparse(rows):
-        return []
-    table = np.asarray(rows)
-    table, found, half = table[np.argsort(content_keys(table), kind="stable")], list[float](), len(table) // 2
-    for number in range(NULLS):
+def _gains_of_clouds(table: np.ndarray, gain: float, fit: Callable[[Blocks], Mixture], seed: int) -> list[float]:
+    """Return gains of fits to one half of simulated clouds in the other half."""
+    table, half = table[np.argsort(content_keys(table), kind="stable")], len(table) // 2
+
+    def simulate(number: int) -> float | None:
         cloud = one_cloud(table, seed + number)
         with contextlib.suppress(LatentiaError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found.append(_gain(fit(Blocks.from_array(cloud[:half])), cloud[:half], cloud[half:]))
-    return found
+            return _gain(fit(Blocks.from_array(cloud[:half])), cloud[:half], cloud[half:])
+        return None
+
+    return gains_of_nulls(gain, simulate)
 
 
 def _gain(mixture: Mixture, rows: np.ndarray, others: np.ndarray) -> float:

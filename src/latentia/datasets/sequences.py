@@ -29,7 +29,7 @@ class Sequences:
     Attributes
     ----------
     steps : ndarray of str, shape (n_steps,), or of float, shape (n_steps, D)
-        Of missing steps empty texts, and NaN.
+        Of missing steps empty texts, and NaN; single cells of a vector may be NaN too.
     lengths : ndarray of int, shape (n_sequences,)
     names : list of str
         A name for every sequence.
@@ -58,7 +58,12 @@ class Sequences:
     @property
     def there(self) -> np.ndarray:
         """Which steps are not missing, shape (n_steps,)."""
-        return np.asarray(self.steps != "" if self.symbols else ~np.isnan(self.steps[:, 0]), dtype=bool)
+        return np.asarray(self.steps != "" if self.symbols else ~np.isnan(self.steps).all(axis=1), dtype=bool)
+
+    def whole(self) -> Sequences:
+        """Return the same with every vector of which a cell is missing as a missing step."""
+        gaps = np.isnan(self.steps).any(axis=1)
+        return replace(self, steps=np.where(gaps[:, None], np.nan, self.steps)) if gaps.any() else self
 
     @property
     def given(self) -> np.ndarray:
@@ -122,8 +127,7 @@ def read_sequences(
     of_model : bool
         The columns are those that a model was fitted on: errors say so, and a text, which has no columns, is read as well.
     missing : {"error", "keep"}
-        What to do with a cell that is empty or says NA, null, ? or alike: raise, or treat the step as missing. A vector without
-        one of its numbers is missing whole.
+        What to do with a cell that is empty or says NA, null, ? or alike: raise, or treat it as missing.
     encoding : str, optional
         Of a text or of separated values, see `latentia.datasets.readers`.
     cache : path or bool, optional
@@ -242,8 +246,6 @@ def _of_columns(path: Path, asked: _Asked) -> Sequences:
         raise LatentiaError(
             f"{path}, line {at}, column {sequence!r}: no value, and it tells sequences apart. Fill it in."
         )
-    if not symbols and np.isnan(steps).any():
-        steps = np.where(np.isnan(steps).any(axis=1)[:, None], np.nan, steps)
     data = Sequences(steps, lengths, names, table.rows, symbols or table.columns, table.source)
     if not data.there.any():
         raise LatentiaError(f"{path}: all {len(steps):,} steps are missing.")

@@ -31,10 +31,8 @@ _WRITERS: list[Callable[[str, Any], str]] = []
 
 def write_parameter(name: str, value: Any = _NO_VALUE) -> str:
     """Return what the reader of a message types for a parameter, or for one with a value: ``columns=`` in Python."""
-    if _WRITERS and value is not _NO_VALUE:
-        return _WRITERS[-1](name, value)
     if _WRITERS:
-        return _WRITERS[-1](name, None)
+        return _WRITERS[-1](name, None if value is _NO_VALUE else value)
     return f"{name}=" if value is _NO_VALUE else f"{name}={value!r}"
 
 

@@ -113,8 +113,12 @@ def test_errors_name_the_option_instead_of_the_parameter(parameter, option):
         raise LatentiaError("too much.", parameter=parameter, value=9)
     with pytest.raises(LatentiaError, match=r"^x.csv, line 3: wrong$"), shared.named("x.csv"):
         raise LatentiaError("x.csv, line 3: wrong")
-    with pytest.raises(LatentiaError, match="^x.csv: use --cache, or --no-cache.$"), shared.named("x.csv"):
-        raise LatentiaError("use cache=, or cache=False.")
+    with (
+        pytest.raises(LatentiaError, match="^x.csv: use --cache, or --no-cache.$"),
+        shared.named("x.csv"),
+        parameters_written(option_of),
+    ):
+        raise LatentiaError(f"use {write_parameter('cache')}, or {write_parameter('cache', False)}.")
 
 
 # --- how files are read ---------------------------------------------------------------------------------------------

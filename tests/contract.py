@@ -513,6 +513,7 @@ CASES = [
         hopeless=lambda: {"X": random().random((300, 12))},
         truth=lambda model: float(component_distances(model.components_, factors()[1], "cone").mean()),
         uses=("transform", "score"),
+        missing=True,
     ),
     Case(
         PoissonNMF(3),
@@ -521,6 +522,7 @@ CASES = [
         hopeless=lambda: {"X": random().poisson(2.0, (300, 12))},
         truth=lambda model: float(component_distances(model.components_, factors()[1], "cone").mean()),
         uses=("transform", "score"),
+        missing=True,
     ),
     Case(
         IncoherentDictionary(30),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ._control_characters import escape_controls
@@ -24,6 +26,24 @@ __all__ = [
 
 
 _NO_VALUE = object()
+_WRITERS: list[Callable[[str, Any], str]] = []
+
+
+def write_parameter(name: str, value: Any = _NO_VALUE) -> str:
+    """Return what the reader of a message types for a parameter, or for one with a value: ``columns=`` in Python."""
+    if _WRITERS:
+        return _WRITERS[-1](name, None if value is _NO_VALUE else value)
+    return f"{name}=" if value is _NO_VALUE else f"{name}={value!r}"
+
+
+@contextlib.contextmanager
+def parameters_written(writer: Callable[[str, Any], str]) -> Iterator[None]:
+    """Have messages name parameters as ``writer`` does, of a name and a value, None where there is none."""
+    _WRITERS.append(writer)
+    try:
+        yield
+    finally:
+        _WRITERS.remove(writer)
 
 
 class LatentiaError(ValueError):

@@ -176,7 +176,7 @@ def test_missing_steps(call, refused, rows, chain, words, vectors, tmp_path):
     lines = vectors.read_text().splitlines()
     numbers.write_text("\n".join(line if i % 9 else line[: line.rindex(",") + 1] for i, line in enumerate(lines, 1)))
     options = ["-k", 3, "--columns", "pulse,pressure", "--sequence", "patient", "--missing", "keep"]
-    assert "of them missing" in call("hmm", numbers, *options, "--out", tmp_path / "v")
+    assert "single cells missing" in call("hmm", numbers, *options, "--out", tmp_path / "v")
     means = sorted(latentia.load(tmp_path / "v" / "model.npz").means_[:, 0])
     assert means == pytest.approx([0, 4, 8], abs=0.3)
 

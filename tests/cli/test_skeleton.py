@@ -20,11 +20,11 @@ from shell import latentia as latentia_on_a_screen
 import latentia
 from latentia import mixtures
 from latentia.cli import _shared as shared
-from latentia.cli._options import _option
+from latentia.cli._options import _option, in_options, option_of
 from latentia.cli.commands import app, command_of
 from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, at_most
-from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
+from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError, parameters_written, write_parameter
 from latentia.passes import formats
 from latentia.summaries import Column, Table
 
@@ -113,8 +113,12 @@ def test_errors_name_the_option_instead_of_the_parameter(parameter, option):
         raise LatentiaError("too much.", parameter=parameter, value=9)
     with pytest.raises(LatentiaError, match=r"^x.csv, line 3: wrong$"), shared.named("x.csv"):
         raise LatentiaError("x.csv, line 3: wrong")
-    with pytest.raises(LatentiaError, match="^x.csv: use --cache, or --no-cache.$"), shared.named("x.csv"):
-        raise LatentiaError("use cache=, or cache=False.")
+    with (
+        pytest.raises(LatentiaError, match="^x.csv: use --cache, or --no-cache.$"),
+        shared.named("x.csv"),
+        parameters_written(option_of),
+    ):
+        raise LatentiaError(f"use {write_parameter('cache')}, or {write_parameter('cache', False)}.")
 
 
 # --- how files are read ---------------------------------------------------------------------------------------------
@@ -797,3 +801,19 @@ def test_what_is_said_of_an_option_is_understood_or_refused(behind):
         ValueError, match="least : .*: no name of an option, choices in braces, bound, or word in capitals"
     ):
         _option(option, behind, "The least number.")
+
+
+def test_messages_name_what_their_reader_types():
+    """A parameter in Python, an option on the command line; what a file holds is left as it is."""
+    named = {("columns",): "columns=", ("missing", "keep"): "missing='keep'", ("classes", False): "classes=False"}
+    assert {asked: write_parameter(*asked) for asked in named} == named
+    with parameters_written(option_of):
+        options = {
+            ("columns_v",): "--columns-v", ("size",): "--patch", ("missing", "keep"): "--missing keep",
+            ("cache", False): "--no-cache", ("classes", True): "--fit logistic",
+        }  # fmt: skip
+        assert {asked: write_parameter(*asked) for asked in options} == options
+    assert write_parameter("columns") == "columns="
+    heading = "x.csv: no column 'size=. cache=False', which columns= names."
+    assert in_options(LatentiaError(heading)) == heading
+    assert in_options(LatentiaError("too many", parameter="n_components", value=9)) == "-k 9: too many"

@@ -33,10 +33,14 @@ def test_a_column_whose_changes_begin_a_sequence(table):
     assert rare.steps.tolist() == ["red", "", RARE, "red", RARE]
 
 
-def test_vectors_without_a_number_are_missing_whole(table):
+def test_cells_of_vectors_are_missing_alone_or_with_their_step(table):
     data = read_sequences(table, columns=["x", "y"], sequence="who", missing="keep")
-    np.testing.assert_array_equal(data.steps, [[1.5, 2], [np.nan, np.nan], [2, 3], [4, 5], [6, 7]])
-    assert data.there.tolist() == [True, False, True, True, True]
+    gappy = np.isnan(data.steps)
+    assert gappy.any(axis=1).tolist() == [False, True, False, False, False]
+    assert not gappy.all(axis=1).any()
+    assert data.there.all()
+    np.testing.assert_array_equal(data.whole().steps, [[1.5, 2], [np.nan, np.nan], [2, 3], [4, 5], [6, 7]])
+    assert data.whole().there.tolist() == [True, False, True, True, True]
     assert data.columns == ["x", "y"]
 
 

@@ -8,7 +8,7 @@ from sklearn.impute import SimpleImputer
 
 from latentia.exceptions import LatentiaError
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.mixtures._missing import ObservedRows, _Given, log_density
+from latentia.mixtures._missing import ObservedRows, _given, log_density
 from latentia.mixtures._rows import Mixture
 
 SHAPES = "spherical", "diag", "full", "tied"
@@ -50,7 +50,7 @@ def test_densities_and_expectations_are_those_of_normal_distributions(shape):
     found = log_density(model, rows, np.arange(30))
     gaps = np.isnan(rows)
     for k, covariance in enumerate(matrices(model)):
-        expected = next(iter(_Given(model, np.where(gaps, 0.0, rows), gaps).expected(k)))[1:]
+        expected = next(iter(_given(model, np.where(gaps, 0.0, rows), gaps).expected(k)))[1:]
         for i, row in enumerate(rows):
             o, m = np.flatnonzero(~gaps[i]), np.flatnonzero(gaps[i])
             inner = covariance[np.ix_(o, o)]

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..exceptions import LatentiaError
+from ..exceptions import LatentiaError, parameters_written
 
 _ENTRY = re.compile(r"^(\w+)(?: : (.*))?\n((?: +.+\n?)+)", re.MULTILINE)
 _TOKEN = re.compile(r"\{[^}]*\}|[^,\s][^,]*")
@@ -38,10 +38,8 @@ _OPTIONS = {
 }
 """What commands call the parameters of estimators and readers, None if they set them themselves; other options have the name
 of the parameter."""
-_NAMED = re.compile(
-    r"\b(cache|columns?|columns_v|encoding|ignore|lower|min_count|sequence|size|tags|target)=(?=[\s.,)])"
-)  # in texts of readers
-_VALUES = {"cache=False": "--no-cache", "classes=True": "--fit logistic", "classes=False": "--fit regression"}
+_VALUES = {("cache", False): "--no-cache", ("classes", True): "--fit logistic", ("classes", False): "--fit regression"}
+"""What stands for parameters with a value where it is not their option with that value."""
 
 
 def check_jobs(jobs: int) -> int:
@@ -91,7 +89,7 @@ def as_command(name: str, ready: Callable[[], None] | None = None) -> Callable[.
         record = import_module("._run", __package__).Run if learns else None
         if ready is not None:
             ready()
-        with _standard_input(values):
+        with _standard_input(values), parameters_written(option_of):
             if record is None:
                 return function(**values)
             asked = record(**{one.name: values.pop(one.name) for one in of_all})
@@ -184,15 +182,16 @@ def _one_of(option: str, choices: list[str]) -> Callable[[Any], Any]:
 def in_options(error: LatentiaError) -> str:
     """What an error says, with the command's option instead of the parameter."""
     name = _option_of(error.parameter) if error.parameter else None
-    problem = error.problem
-    for value, option in _VALUES.items():
-        problem = problem.replace(value, option)
-    problem = re.sub(r"\bmissing='(\w+)'", r"--missing \1", problem)
-    problem = _NAMED.sub(lambda found: str(_option_of(found[1])), problem)
     if name is None:
-        return problem
+        return error.problem
     said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
-    return f"{name}{said}: {problem}"
+    return f"{name}{said}: {error.problem}"
+
+
+def option_of(parameter: str, value: Any = None) -> str:
+    """Return what stands for a parameter of Python on the command line, with a value if there is one."""
+    name = _option_of(parameter) or parameter
+    return name if value is None else _VALUES.get((parameter, value), f"{name} {value}")
 
 
 def _option_of(parameter: str) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import re
 import signal
 import sys
 import warnings
@@ -48,8 +47,6 @@ _ADVICE = {
     "split": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or as many words.",
 }
 """What notices advise, by the parameter that they advise in Python."""
-_PARAMETER = re.compile(r"\b(refine|missing|encoding)='?(\w+)'?")
-"""Parameters that warnings name and that are options of the same name."""
 
 
 def command_of(name: str, ready: Callable[[], None] | None = None) -> TyperCommand:
@@ -114,7 +111,7 @@ def run(ready: Callable[[], None] | None = None) -> None:
             advice = _ADVICE.get(message.parameter or "", message.advice)
             _print(console, "note:", "cyan", f"{message.fact} {advice}".rstrip())
         else:
-            _print(console, "warning:", "yellow", re.sub(_PARAMETER, r"--\1 \2", str(message)))
+            _print(console, "warning:", "yellow", str(message))
 
     warnings.showwarning = show  # type: ignore[assignment]
     warnings.simplefilter("ignore", NotSupportedWarning)  # a command prints the verdict itself

@@ -85,6 +85,7 @@ def hmm(
             kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing,
             encoding=how.encoding, cache=how.cache,
         )  # fmt: skip
+    data = data.whole() if kind == "counts" else data
     _check_steps(data, two_state, covariance)
     described = _described(data)
     say(described)
@@ -127,6 +128,8 @@ def _described(data: Sequences) -> str:
     symbols = len(np.unique(data.steps[there])) if data.symbols else 0
     what = f"{symbols:,} symbols" if data.symbols else f"columns {', '.join(data.columns)}"
     gone = "" if there.all() else f", {(~there).sum():,} of them missing"
+    n_cells = 0 if data.symbols else int(np.isnan(data.steps[there]).sum())
+    gone += f", {count(n_cells, 'single cell')} missing" if n_cells else ""
     return f"{data.source}: {count(len(data.lengths), 'sequence')}, {len(data.steps):,} steps{gone}, {what}"
 
 
@@ -243,6 +246,7 @@ def apply_hmm(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], ob
             lower=symbols and bool(reading.get("lower")), symbols=model.symbols_ if symbols else None,
             missing=how.missing, encoding=how.encoding, cache=how.cache,
         )  # fmt: skip
+    data = data.whole() if getattr(model, "kind", "") == "counts" else data
     if not symbols and data.steps.shape[1] != model.n_features_in_:
         raise LatentiaError(
             f"{source}: {data.steps.shape[1]} columns of numbers, and the model was fitted on {model.n_features_in_}, of which "

@@ -179,7 +179,7 @@ def nmf(
         raise LatentiaError("--image and --shape: rows are pixels of one image or pictures themselves; give one.")
     results = run.results(source, *_FILES)
     of_tables = {"columns": columns, "ignore": ignore, "names": names, "missing": missing, "encoding": run.encoding}
-    how = run.reading(missing, MISSING if counts else (*MISSING, "keep"))
+    how = run.reading(missing, (*MISSING, "keep"))
     if source.is_dir() or is_image(source):
         refuse_options(source, "pictures have no columns", **of_tables)
         refuse_options(source, "pictures are no arrays", array=array)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .._progress import progress_bar
-from ..exceptions import FileNotice, LatentiaError, warn
+from ..exceptions import FileNotice, LatentiaError, warn, write_parameter
 from ..passes import Blocks
 from ..passes.formats import bytes_read, open_unicode
 from ..reading import (
@@ -217,7 +217,8 @@ def _weights(table: RawTable, places: Sequence[int], kind: ListOf) -> np.ndarray
         row = int(wrong.argmax())
         raise LatentiaError(
             f"{table.place(row, name)}: {table.texts(name)[row]!r} is no {kind.number}; {kind.meaning}. Take such rows out, or "
-            f"read the {kind.things} without {kind.numbers}: name the columns of the {kind.ends} alone with columns=."
+            f"read the {kind.things} without {kind.numbers}: name the columns of the {kind.ends} alone with "
+            f"{write_parameter('columns')}."
         )
     whole = (unique % 1 == 0).all() and (not len(unique) or unique[-1] < _MOST_EXACT)
     return values.astype(np.int64) if whole else values

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import FileNotice, LatentiaError, warn
+from ..exceptions import FileNotice, LatentiaError, warn, write_parameter
 from ..passes.formats import open_unicode, readable, reusable
 from ..reading import has_columns, long_columns, open_reading
 
@@ -124,7 +124,7 @@ def _long_baskets(
         if rows == "long":
             raise LatentiaError(
                 f"{path}: which column says whose an item is, and which holds the item? There are "
-                f"{', '.join(table.names)}; name the two with columns=."
+                f"{', '.join(table.names)}; name the two with {write_parameter('columns')}."
             )
         return None
     unknown = [name for name in names if name not in table.names]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from .._parameters import Integer, OrNone, check_parameter, seed_of
-from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, MissingExtraError, warn
+from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, MissingExtraError, warn, write_parameter
 from ..passes.formats import readable
 
 __all__ = [
@@ -236,7 +236,7 @@ def read_patches(
     if not any(large):
         raise LatentiaError(
             f"{files[0]}: {image_words(images[0].shape)}, and patches of {size} x {size} do not fit; choose smaller ones with "
-            "size=."
+            f"{write_parameter('size')}."
         )
     left_out = [name for name, fits in zip(names, large, strict=True) if not fits]
     if left_out:

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from ..evidence.checks import count
-from ..exceptions import DroppedDataWarning, LatentiaError, warn
+from ..exceptions import DroppedDataWarning, LatentiaError, warn, write_parameter
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.formats import open_text, reusable
@@ -331,7 +331,7 @@ def _texts(path: Path, columns: tuple[str | None, str | None], encoding: str | N
     if binary is not None:
         return texts, binary
     if len(known) != 1:
-        raise LatentiaError(f"{path}: which column holds the tags? {there}; name one with tags=.")
+        raise LatentiaError(f"{path}: which column holds the tags? {there}; name one with {write_parameter('tags')}.")
     found = split_tags(texts.columns[known[0]])
     if not any(found):
         raise LatentiaError(f"{path}: there are no tags in it.")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import FileNotice, LatentiaError, warn
+from ..exceptions import FileNotice, LatentiaError, warn, write_parameter
 from ..reading import holds_chains
 from .tables import CellError, Table, Wanted, check_columns, is_table, numeric_columns, read_table
 from .texts import read_lines
@@ -29,7 +29,7 @@ class Sequences:
     Attributes
     ----------
     steps : ndarray of str, shape (n_steps,), or of float, shape (n_steps, D)
-        Of missing steps empty texts, and NaN.
+        Of missing steps empty texts, and NaN; single cells of a vector may be NaN too.
     lengths : ndarray of int, shape (n_sequences,)
     names : list of str
         A name for every sequence.
@@ -58,7 +58,12 @@ class Sequences:
     @property
     def there(self) -> np.ndarray:
         """Which steps are not missing, shape (n_steps,)."""
-        return np.asarray(self.steps != "" if self.symbols else ~np.isnan(self.steps[:, 0]), dtype=bool)
+        return np.asarray(self.steps != "" if self.symbols else ~np.isnan(self.steps).all(axis=1), dtype=bool)
+
+    def whole(self) -> Sequences:
+        """Return the same with every vector of which a cell is missing as a missing step."""
+        gaps = np.isnan(self.steps).any(axis=1)
+        return replace(self, steps=np.where(gaps[:, None], np.nan, self.steps)) if gaps.any() else self
 
     @property
     def given(self) -> np.ndarray:
@@ -122,8 +127,7 @@ def read_sequences(
     of_model : bool
         The columns are those that a model was fitted on: errors say so, and a text, which has no columns, is read as well.
     missing : {"error", "keep"}
-        What to do with a cell that is empty or says NA, null, ? or alike: raise, or treat the step as missing. A vector without
-        one of its numbers is missing whole.
+        What to do with a cell that is empty or says NA, null, ? or alike: raise, or treat it as missing.
     encoding : str, optional
         Of a text or of separated values, see `latentia.datasets.readers`.
     cache : path or bool, optional
@@ -163,7 +167,8 @@ def read_sequences(
     if data.symbols:
         return _mapped(data, min_count, lower) if symbols is None else _of_symbols(data, symbols, lower)
     if min_count > 1 or lower:
-        raise LatentiaError("min_count= and lower= are for symbols, and these steps are numbers.")
+        both = f"{write_parameter('min_count')} and {write_parameter('lower')}"
+        raise LatentiaError(f"{both} are for symbols, and these steps are numbers.")
     return data
 
 
@@ -174,12 +179,13 @@ def _check(asked: _Asked) -> None:
     if asked.missing not in ("error", "keep"):
         raise LatentiaError("use 'error' or 'keep'.", parameter="missing", value=asked.missing)
     if asked.column is not None and asked.columns is not None:
-        raise LatentiaError("column= names a column of symbols, and columns= columns of numbers: give one of the two.")
+        one, several = write_parameter("column"), write_parameter("columns")
+        raise LatentiaError(f"{one} names a column of symbols, and {several} columns of numbers: give one of the two.")
     if asked.column is not None and asked.kind == "vectors":
-        text = "name the columns of numbers with columns=, not column=."
+        text = f"name the columns of numbers with {write_parameter('columns')}, not {write_parameter('column')}."
         raise LatentiaError(text, parameter="kind", value=asked.kind)
     if asked.columns is not None and asked.kind == "symbols":
-        text = "name the one column of symbols with column=, not columns=."
+        text = f"name the one column of symbols with {write_parameter('column')}, not {write_parameter('columns')}."
         raise LatentiaError(text, parameter="kind", value=asked.kind)
 
 
@@ -190,7 +196,9 @@ def _of_text(path: Path, asked: _Asked) -> Sequences:
     """One sequence per line, symbols separated by white space; empty lines are skipped."""
     for name, value in (("column", asked.column), ("columns", asked.columns), ("sequence", asked.sequence)):
         if value is not None and not asked.of_model:
-            raise LatentiaError(f"{path}: a text file has no columns; leave {name}= out, or save a table as .csv.")
+            raise LatentiaError(
+                f"{path}: a text file has no columns; leave {write_parameter(name)} out, or save a table as .csv."
+            )
     if asked.kind == "vectors":
         raise LatentiaError(
             f"{path}: what stands in a text file is taken for symbols. Save vectors as .csv, one step per line."
@@ -242,8 +250,6 @@ def _of_columns(path: Path, asked: _Asked) -> Sequences:
         raise LatentiaError(
             f"{path}, line {at}, column {sequence!r}: no value, and it tells sequences apart. Fill it in."
         )
-    if not symbols and np.isnan(steps).any():
-        steps = np.where(np.isnan(steps).any(axis=1)[:, None], np.nan, steps)
     data = Sequences(steps, lengths, names, table.rows, symbols or table.columns, table.source)
     if not data.there.any():
         raise LatentiaError(f"{path}: all {len(steps):,} steps are missing.")
@@ -273,15 +279,16 @@ def _table(path: Path, asked: _Asked) -> Table:
     except CellError as error:
         if asked.of_model:
             raise LatentiaError(error.problem) from error
-        way = " missing='keep' treats them as missing." if error.missing else ""
-        raise LatentiaError(f"{error.problem.removesuffix('.')}, or use other columns with columns=.{way}") from error
+        way = f" {write_parameter('missing', 'keep')} treats them as missing." if error.missing else ""
+        other = f"or use other columns with {write_parameter('columns')}.{way}"
+        raise LatentiaError(f"{error.problem.removesuffix('.')}, {other}") from error
 
 
 def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
     """The column of symbols, or the columns of numbers, and the one that tells sequences apart."""
     column, columns, sequence, kind = asked.column, asked.columns, asked.sequence, asked.kind
-    for name, names in (("sequence=", [sequence]), ("column=", [column]), ("columns=", columns or ())):
-        check_columns(path, kinds, None if asked.of_model else name, [one for one in names if one])
+    for name, names in (("sequence", [sequence]), ("column", [column]), ("columns", columns or ())):
+        check_columns(path, kinds, None if asked.of_model else write_parameter(name), [one for one in names if one])
     apart = [sequence] if sequence else []
     if sequence is not None and sequence in (column, *(columns or ())):
         text = "the column is used for the steps too; it cannot be both."
@@ -295,7 +302,7 @@ def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
         elif len(texts) == 1 and (kind == "symbols" or len(texts) == len(rest)):
             column = texts[0]
         elif kind == "symbols" or len(texts) == len(rest):
-            what = "save that one alone" if asked.of_model else "name one with column="
+            what = "save that one alone" if asked.of_model else f"name one with {write_parameter('column')}"
             raise LatentiaError(f"{path}: which column holds the symbols? There are {', '.join(rest)}; {what}.")
     if column is not None:
         return Wanted(texts=[column, *apart])
@@ -311,7 +318,9 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
     symbols, inverse, counts = np.unique(steps.astype(str), return_inverse=True, return_counts=True)
     kept = np.where((counts >= min_count) | (symbols == ""), symbols.astype(object), RARE)
     if len(set(kept.tolist()) - {""}) < 2:
-        why = f"occur {min_count} times or more; lower min_count=" if min_count > 1 else "are there: a chain needs two"
+        why = "are there: a chain needs two"
+        if min_count > 1:
+            why = f"occur {min_count} times or more; lower {write_parameter('min_count')}"
         raise LatentiaError(f"{data.source}: fewer than two symbols {why}.")
     return replace(data, steps=kept[inverse].astype(str))
 

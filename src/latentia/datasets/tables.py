@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
+from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn, write_parameter
 from ..passes import Blocks
 from ..passes.formats import no_encoding, plain_name, readable, reusable
 from ..reading import Asked, Reading, has_columns, is_coded, is_table_name, open_reading
@@ -239,8 +239,8 @@ def numeric_columns(
     ignore: Sequence[str] = (),
     least: int = 1,
     why: str = "one or more are needed",
-    parameter: str = "columns=",
-    ignored: str = "ignore=",
+    parameter: str | None = None,
+    ignored: str | None = None,
 ) -> list[str]:
     """The columns that are named, or else all that hold numbers, less those to ignore.
 
@@ -256,8 +256,8 @@ def numeric_columns(
         How many are needed.
     why : str
         Why this many.
-    parameter, ignored : str
-        What names ``columns`` and ``ignore``.
+    parameter, ignored : str, optional
+        What names ``columns`` and ``ignore``, where not the parameters of these names do.
 
     Returns
     -------
@@ -268,6 +268,7 @@ def numeric_columns(
     LatentiaError
         If there are fewer, or others are named than there are.
     """
+    parameter, ignored = parameter or write_parameter("columns"), ignored or write_parameter("ignore")
     check_columns(path, kinds, parameter, columns or ())
     check_columns(path, kinds, ignored, ignore)
     ignored_names = set(ignore)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from .._scratch import real_path
-from ..exceptions import LatentiaError
+from ..exceptions import LatentiaError, write_parameter
 from .tables import CellError, Table, Wanted, dense, numeric_columns, read_table
 from .texts import read_lines
 
@@ -146,12 +146,14 @@ def read_views(
     ]
     for name in ignore:
         if not any(name in found for found in held.values()):
-            raise LatentiaError(f"ignore= names {name!r}, and neither {first} nor {second} has such a column.")
+            raise LatentiaError(
+                f"{write_parameter('ignore')} names {name!r}, and neither {first} nor {second} has such a column."
+            )
     both = [name for name in tables[0].columns if name in tables[1].columns]
     if both and real_path(first) == real_path(second):
         raise LatentiaError(
-            f"{first}: is given as U and as V, and both have column {both[0]!r}. Say which columns are whose with columns= "
-            "and columns_v=."
+            f"{first}: is given as U and as V, and both have column {both[0]!r}. Say which columns are whose with "
+            f"{write_parameter('columns')} and {write_parameter('columns_v')}."
         )
     if target is not None:
         how = missing if missing == "error" else "drop"
@@ -206,8 +208,8 @@ def match_rows(
     kept = np.logical_and.reduce(places)
     if not kept.any():
         raise LatentiaError(
-            f"{' and '.join(table.source for table in tables[:2])}: no row has all its values. Leave columns out with ignore=, "
-            "or use missing='mean'."
+            f"{' and '.join(table.source for table in tables[:2])}: no row has all its values. Leave columns out with "
+            f"{write_parameter('ignore')}, or use {write_parameter('missing', 'mean')}."
         )
     return [kept[there] for there in places]
 
@@ -225,15 +227,16 @@ def _read_view(
         held[path] = kinds
         left_out = [name for name in [*ignore, *([target] if target else [])] if name in kinds]
         if target in (columns or []):
-            raise LatentiaError(f"{parameter}= and target= both name {target!r}: what is predicted cannot predict.")
+            both = f"{write_parameter(parameter)} and {write_parameter('target')} both name {target!r}"
+            raise LatentiaError(f"{both}: what is predicted cannot predict.")
         why = f"{_COUNTED.get(least, least)} or more are needed"
-        called = f"{parameter}=", "ignore="
+        called = write_parameter(parameter), write_parameter("ignore")
         return Wanted(numeric_columns(path, kinds, columns, left_out, least, why, *called), names=True)
 
     try:
         table = read_table(path, choose, missing=missing, cache=cache, encoding=encoding)
     except CellError as error:
-        text = f"{error.problem.removesuffix('.')}, or use other columns with {parameter}=."
+        text = f"{error.problem.removesuffix('.')}, or use other columns with {write_parameter(parameter)}."
         raise CellError(text, missing=error.missing) from error
     return table if len(set(table.names)) > 1 else replace(table, names=())
 
@@ -260,7 +263,8 @@ def _read_target(
         if classes:
             return Wanted(texts=[name])
         if kinds[name] in ("text", "two"):
-            text = "not a column of numbers, and a regression needs one; for two classes use classes=True."
+            way = write_parameter("classes", True)
+            text = f"not a column of numbers, and a regression needs one; for two classes use {way}."
             raise LatentiaError(text, parameter="target", value=name)
         return Wanted(numbers=[name])
 
@@ -333,7 +337,8 @@ def _check_dependence(views: list[np.ndarray], names: list[list[str]], source: s
     if n <= d:
         raise LatentiaError(
             f"{source}: {n} rows and {d} columns in both tables: more rows than columns are needed. Use fewer columns "
-            "(columns=, columns_v=), such as the first principal components of each table."
+            f"({write_parameter('columns')}, {write_parameter('columns_v')}), such as the first principal components of each "
+            "table."
         )
     scaled = (joined - joined.mean(axis=0)) / joined.std(axis=0)
     for stop in (len(names[0]), d, d):
@@ -343,7 +348,7 @@ def _check_dependence(views: list[np.ndarray], names: list[list[str]], source: s
             listed = ", ".join(titles[start + i] for i in involved[:6])
             raise LatentiaError(
                 f"{source}: columns depend on each other: {listed}{' and more' if len(involved) > 6 else ''}. One of them "
-                "follows from the others: leave it out with ignore=."
+                f"follows from the others: leave it out with {write_parameter('ignore')}."
             )
         start = stop if stop < d else 0
 
@@ -361,7 +366,7 @@ def _target(table: Table, mask: np.ndarray, classes: bool) -> np.ndarray:
     found = sorted(set(y.tolist()))
     if len(found) != 2:
         listed = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-        hint = " For numbers use classes=False." if len(found) > 2 else ""
+        hint = f" For numbers use {write_parameter('classes', False)}." if len(found) > 2 else ""
         text = f"{len(found)} different values ({listed}); two classes are needed.{hint}"
         raise LatentiaError(text, parameter="target", value=name)
     return y

@@ -5,6 +5,7 @@ from .coordinates import Chances, Distributions, Expected, Gaussians, Rates, Val
 from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
 from .gaussian import gaussian_log_density
+from .given import GivenCells
 from .multinomial import (
     STILL,
     LeaveOneOutUpdate,
@@ -25,6 +26,7 @@ __all__ = [
     "EStep",
     "Expected",
     "Gaussians",
+    "GivenCells",
     "LeaveOneOutUpdate",
     "MultinomialMixtureUpdate",
     "Race",

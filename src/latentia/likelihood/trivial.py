@@ -8,8 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from .._entries import missing_entries
+from .given import GivenCells
 
 _MOST_COLUMNS = 1000  # of a full covariance, or a tenth of the rows
+_EM_STEPS = 10
 
 
 def one_gaussian(rows: Any, n_rows: int) -> tuple[np.ndarray, int]:
@@ -21,8 +23,12 @@ def one_gaussian(rows: Any, n_rows: int) -> tuple[np.ndarray, int]:
     Parameters
     ----------
     rows : ndarray or sparse matrix of shape (n, d)
+        NaN are missing cells, which have density one; then a full covariance is from a few steps of EM.
     """
     n, d = rows.shape
+    gaps = None if sparse.issparse(rows) else missing_entries(rows)
+    if gaps is not None:
+        return _one_gaussian_observed(rows, gaps, n_rows)
     mean = np.asarray(rows.mean(axis=0)).ravel()
     squares = np.asarray(rows.multiply(rows).mean(axis=0)).ravel() if sparse.issparse(rows) else (rows**2).mean(axis=0)
     ball = max(float((squares - mean**2).mean()), np.finfo(float).tiny)
@@ -43,6 +49,31 @@ def one_gaussian(rows: Any, n_rows: int) -> tuple[np.ndarray, int]:
         scaled = np.linalg.solve(root, centred.T)
         constant = d * np.log(2 * np.pi) + 2 * np.log(np.diag(root)).sum()
         found.append((-0.5 * ((scaled**2).sum(axis=0) + constant), d + d * (d + 1) // 2))
+    return _preferred(found, n_rows)
+
+
+def _one_gaussian_observed(rows: np.ndarray, gaps: np.ndarray, n_rows: int) -> tuple[np.ndarray, int]:
+    """The same for rows of which some cells are missing: one variance a column, or a full covariance."""
+    n, d = rows.shape
+    found = [independent_features(rows, "gaussian")]
+    if 1 < d <= min(_MOST_COLUMNS, n // 10):
+        mean, variances = np.nanmean(rows, axis=0), np.nanvar(rows, axis=0)
+        floor = np.diag(1e-9 * variances + np.finfo(float).tiny)
+        covariance = np.diag(variances) + floor
+        for _ in range(_EM_STEPS):
+            total, squares = np.zeros(d), np.zeros((d, d))
+            for _, filled, spread in GivenCells(mean[None], covariance[None], rows, gaps).expected(0):
+                gap = filled - mean
+                total, squares = total + gap.sum(axis=0), squares + gap.T @ gap + spread.sum(axis=0)
+            moved = total / n
+            mean, covariance = mean + moved, squares / n - np.outer(moved, moved) + floor
+        density = GivenCells(mean[None], covariance[None], rows, gaps).log_density()[:, 0]
+        found.append((density, d + d * (d + 1) // 2))
+    return _preferred(found, n_rows)
+
+
+def _preferred(found: list[tuple[np.ndarray, int]], n_rows: int) -> tuple[np.ndarray, int]:
+    """The densities that Schwarz's criterion prefers."""
     return max(found, key=lambda one: float(one[0].mean()) - 0.5 * one[1] * np.log(n_rows) / n_rows)
 
 

@@ -1,16 +1,16 @@
 """Mixtures of Gaussians where cells of the rows are missing: exact EM on those that are there.
 
-Given the component, a row's missing cells are normal given the others, with mean mu_m + C_mo C_oo^-1 (x_o - mu_o) and
-covariance C_mm - C_mo C_oo^-1 C_om. EM takes expectations of sums over both. Cells must be missing at random: what is missing
-may hang on what is there, not on itself. What needs whole rows, moments, starts and the shape of components, sees rows whose
-missing cells are drawn in this way from a mixture that was fitted on those that are there: they scatter as whole rows do.
+EM takes expectations of sums over a row's missing cells given the others, see `latentia.likelihood.given`. Cells must be
+missing at random: what is missing may hang on what is there, not on itself. What needs whole rows, moments, starts and the
+shape of components, sees rows whose missing cells are drawn in this way from a mixture that was fitted on those that are
+there: they scatter as whole rows do.
 
 Source: Z. Ghahramani, M. I. Jordan, Supervised learning from incomplete data via an EM approach, NIPS 1993.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,14 +20,11 @@ from scipy import sparse
 from .._entries import missing_entries
 from .._validation import check_gaps
 from ..evidence import Check
-from ..exceptions import LatentiaError
-from ..likelihood import log, normalised
+from ..likelihood import GivenCells, log, normalised
 from ..linalg import completed
 from ..passes import Blocks
 from ._moves import Shape
 from ._rows import GaussianRows, Mixture
-
-_AT_ONCE = 1 << 21  # numbers of covariances of rows at a time
 
 
 def log_density(mixture: Mixture, rows: Any, numbers: np.ndarray) -> np.ndarray:
@@ -39,67 +36,14 @@ def log_density(mixture: Mixture, rows: Any, numbers: np.ndarray) -> np.ndarray:
     whole, density = ~gaps.any(axis=1), np.empty((len(gaps), len(mixture.weights)))
     if whole.any():
         density[whole] = mixture.log_density(rows[whole])
-    density[~whole] = _Given(mixture, rows[~whole], gaps[~whole]).log_density()
+    density[~whole] = _given(mixture, rows[~whole], gaps[~whole]).log_density()
     return density
 
 
-@dataclass(frozen=True)
-class _Given:
-    """Rows with missing cells, and each component's distribution of these given the others."""
-
-    mixture: Mixture
-    rows: np.ndarray
-    gaps: np.ndarray
-
-    def log_density(self) -> np.ndarray:
-        means, _, variance, covariances, _ = self.mixture
-        there = (~self.gaps).astype(np.float64)
-        if covariances is None or covariances.ndim == 2:
-            own = np.repeat(variance[:, None], means.shape[1], axis=1) if covariances is None else covariances
-            centre = means.mean(axis=0)
-            seen, about = np.where(self.gaps, 0.0, self.rows - centre), means - centre
-            squares = seen**2 @ (1 / own).T - 2 * seen @ (about / own).T
-            return np.asarray(-0.5 * (squares + there @ (about**2 / own + np.log(2 * np.pi * own)).T))
-        density = np.empty((len(self.rows), len(means)))
-        for k in range(len(means)):
-            for part, roots, rest in self._rooted(k):
-                scaled = np.linalg.solve(roots, rest[..., None])[..., 0]
-                heights = (scaled**2).sum(axis=1) + 2 * np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
-                density[part, k] = -0.5 * (heights + np.log(2 * np.pi) * there[part].sum(axis=1))
-        return density
-
-    def expected(self, k: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Of component k: rows, what their cells are expected to be, (p, D), and covariances (p, D, D), or variances (p, D)."""
-        means, _, variance, covariances, _ = self.mixture
-        if covariances is None or covariances.ndim == 2:
-            own = np.broadcast_to(variance[k] if covariances is None else covariances[k], means[k].shape)
-            yield slice(0, len(self.rows)), np.where(self.gaps, means[k], self.rows), np.where(self.gaps, own, 0.0)
-            return
-        whole = covariances[min(k, len(covariances) - 1)]
-        for part, roots, rest in self._rooted(k):
-            there = ~self.gaps[part]
-            inverse = np.linalg.inv(roots)
-            inner = inverse.swapaxes(1, 2) @ inverse * (there[:, :, None] & there[:, None, :])
-            mean = np.where(there, self.rows[part], means[k] + (inner @ rest[..., None])[..., 0] @ whole)
-            spread = (whole - whole @ inner @ whole) * (~there[:, :, None] & ~there[:, None, :])
-            yield part, mean, spread
-
-    def _rooted(self, k: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Roots of the covariances, with those of missing cells as if of unit ones, and rows about the mean, zero there."""
-        assert self.mixture.covariances is not None
-        covariance, d = self.mixture.covariances[min(k, len(self.mixture.covariances) - 1)], self.rows.shape[1]
-        step = max(_AT_ONCE // d**2, 1)
-        for start in range(0, len(self.rows), step):
-            part = slice(start, start + step)
-            gaps = self.gaps[part]
-            own = np.where(gaps[:, :, None] | gaps[:, None, :], np.eye(d), covariance)
-            try:
-                roots = np.linalg.cholesky(own)
-            except np.linalg.LinAlgError as error:
-                raise LatentiaError(
-                    "A covariance is singular: columns depend on each other, or n_components is too large for the rows."
-                ) from error
-            yield part, roots, np.where(gaps, 0.0, self.rows[part] - self.mixture.means[k])
+def _given(mixture: Mixture, rows: np.ndarray, gaps: np.ndarray) -> GivenCells:
+    means, _, variance, covariances, _ = mixture
+    spread = np.repeat(variance[:, None], means.shape[1], axis=1) if covariances is None else covariances
+    return GivenCells(means, spread, rows, gaps)
 
 
 @dataclass(frozen=True)
@@ -126,7 +70,7 @@ class ObservedRows(GaussianRows):
 
     def _expected(self, mixture: Mixture) -> tuple[np.ndarray, float, float]:
         self._at[:] = [mixture]
-        joint = _Given(mixture, self.table, self.gaps).log_density() + log(mixture.weights)
+        joint = _given(mixture, self.table, self.gaps).log_density() + log(mixture.weights)
         shares, heights = normalised(joint, mixture.weights)
         return np.ascontiguousarray(shares.T), float(heights.sum()), self._density(mixture)[3]
 
@@ -135,7 +79,7 @@ class ObservedRows(GaussianRows):
         if not self._at:
             return super()._sums(shares)
         mass, means, scatters = np.maximum(shares.sum(axis=1), 1e-12), [], []
-        given, full = _Given(self._at[0], self.table, self.gaps), self.shape in ("full", "tied")
+        given, full = _given(self._at[0], self.table, self.gaps), self.shape in ("full", "tied")
         for k, own in enumerate(shares):
             first, second = np.zeros(self.width), np.zeros((self.width,) * (2 if full else 1))
             for part, rows, spread in given.expected(k):
@@ -152,13 +96,13 @@ class ObservedRows(GaussianRows):
 
 def drawn(rows: np.ndarray, gaps: np.ndarray, mixture: Mixture, seed: int) -> np.ndarray:
     """The rows with missing cells drawn from a mixture given the others."""
-    rng, given = np.random.default_rng([seed, 105]), _Given(mixture, rows, gaps)
+    rng, given = np.random.default_rng([seed, 105]), _given(mixture, rows, gaps)
     shares = normalised(given.log_density() + log(mixture.weights), mixture.weights)[0]
     labels = (shares.cumsum(axis=1) < rng.random((len(rows), 1)) * shares.sum(axis=1, keepdims=True)).sum(axis=1)
     found = np.where(gaps, 0.0, rows)
     for k in range(len(mixture.weights)):
         own = np.flatnonzero(labels == k)
-        for part, mean, spread in _Given(mixture, rows[own], gaps[own]).expected(k):
+        for part, mean, spread in _given(mixture, rows[own], gaps[own]).expected(k):
             noise = rng.standard_normal(mean.shape)
             if spread.ndim == 2:
                 noise = np.sqrt(spread) * noise

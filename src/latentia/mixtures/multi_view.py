@@ -43,14 +43,17 @@ from ..metrics import nearest_others
 from ..moments import (
     ColumnMoments,
     CommonFrame,
+    ObservedColumns,
     ViewMoments,
     ViewSums,
     common_frame,
+    filled,
     frame_noise,
     independent_rows,
     left_across_views,
     left_of_tensor,
     left_within_views,
+    observed_columns,
     principal_coordinates,
 )
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
@@ -60,7 +63,6 @@ from ._dealt import deals
 from ._emissions import FLOOR, Emissions, Mixed, OneKind
 from ._linear import dependence_checks, linear_scores, linear_shares
 from ._methods import MixtureMethods
-from ._observed import ObservedColumns, filled, observed_columns
 
 _OVERSAMPLE = 12
 _FEW, _RACED_ROWS = 10, 10_000  # steps of EM, and rows, by which ways to deal columns into views are compared

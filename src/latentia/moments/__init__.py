@@ -22,6 +22,7 @@ from .left import (
     left_within_views,
     means_given_middle,
 )
+from .observed import ObservedColumns, filled, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
 from .span import ColumnSpan, span_of
@@ -56,6 +57,7 @@ __all__ = [
     "Graph",
     "KStatistics",
     "Left",
+    "ObservedColumns",
     "PairCounts",
     "Sums",
     "VectorMoments",
@@ -74,6 +76,7 @@ __all__ = [
     "count_pairs",
     "cross_cumulant",
     "cumulants_to_moments",
+    "filled",
     "frame_noise",
     "gathered",
     "independent_rows",
@@ -85,6 +88,7 @@ __all__ = [
     "left_within_views",
     "means_given_middle",
     "moments_to_cumulants",
+    "observed_columns",
     "principal_coordinates",
     "set_partitions",
     "span_of",

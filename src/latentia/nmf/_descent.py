@@ -2,6 +2,9 @@
 
 A pass finds the weights of every row exactly, which needs no memory of the pass before, and adds up A^T A and A^T X. From these
 the components follow by sweeps of coordinate descent (HALS), each component in turn at its best, with the others as they are.
+
+Cells that are missing, NaN, are left out of the weights, and are A W of these in the sums. Sweeps then lower the error on the
+other cells: that of the filled table bounds it, and is equal to it where they start.
 """
 
 from __future__ import annotations
@@ -13,10 +16,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from .._entries import missing_entries
 from ..likelihood import EStep, Refine, Refinement, Values, refine
 from ..likelihood.residuals import best_gaussian_log_likelihood
 from ..passes import Block
-from ..simplex import nonnegative_least_squares, simplex_least_squares
+from ..simplex import nonnegative_least_squares, observed_least_squares, simplex_least_squares
 from ._selection import squared_distances
 
 Mixing = Literal["simplex", "cone"]
@@ -42,7 +46,8 @@ class FactorSums:
         means nothing, the sum of what it adds to the row.
     energy, left : float
         Squared length of the rows, and of what A W leaves of them.
-    n_rows : int
+    n_rows, n_cells : int
+        Cells without those that are missing.
     """
 
     gram: np.ndarray
@@ -51,6 +56,7 @@ class FactorSums:
     energy: float = 0.0
     left: float = 0.0
     n_rows: int = 0
+    n_cells: int = 0
 
     @property
     def relative_error(self) -> float:
@@ -60,7 +66,7 @@ class FactorSums:
     @property
     def log_likelihood(self) -> float:
         """In nats, at the best variance of the noise."""
-        return best_gaussian_log_likelihood(self.left, self.energy, self.n_rows * self.cross.shape[1])
+        return best_gaussian_log_likelihood(self.left, self.energy, self.n_cells)
 
 
 @dataclass
@@ -133,16 +139,18 @@ class FactorUpdate:
             part = block[0][first : first + step]
             rows = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
             rows = rows if self.scale == 1 else rows * self.scale
-            weights = row_weights(rows, self.components, self.mixing, n_jobs=1)
+            weights, gaps = row_weights(rows, self.components, self.mixing, n_jobs=1), missing_entries(rows)
+            rows = filled(rows, gaps, weights, self.components)
             state.gram += weights.T @ weights
             state.cross += weights.T @ rows
             state.shares += _shares(weights, self.components, self.mixing).sum(axis=0)
             squared = np.einsum("ij,ij->i", rows, rows)
-            energy = float(squared.sum())
+            energy = float(squared.sum() if gaps is None else (rows[~gaps] ** 2).sum())
             left = float(squared_distances(rows, squared, self.components, weights).sum())
             if left <= _CANCELLED * energy:
                 left = float(((rows - weights @ self.components) ** 2).sum())
             state.energy, state.left, state.n_rows = state.energy + energy, state.left + left, state.n_rows + len(rows)
+            state.n_cells += rows.size if gaps is None else int(np.count_nonzero(~gaps))
         return state
 
     def merge(self, first: FactorSums, second: FactorSums) -> FactorSums:
@@ -152,6 +160,7 @@ class FactorUpdate:
         first.energy += second.energy
         first.left += second.left
         first.n_rows += second.n_rows
+        first.n_cells += second.n_cells
         return first
 
     def expected(self, sums: FactorSums) -> Sequence[Any]:
@@ -165,10 +174,30 @@ def refined(start: FactorUpdate, e_step: EStep, rounds: Refine) -> Refinement:
 
 
 def row_weights(rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:
-    """Weights of each row on the components by least squares, nonnegative, and summing to one for "simplex"; (n, r)."""
+    """Weights of each row on the components by least squares, nonnegative, and summing to one for "simplex"; (n, r).
+
+    Cells that are NaN are left out.
+    """
+    gaps = missing_entries(rows)
+    if gaps is not None:
+        gappy, weights = gaps.any(axis=1), np.empty((len(rows), len(components)))
+        if not gappy.all():
+            weights[~gappy] = row_weights(rows[~gappy], components, mixing, n_jobs)
+        weights[gappy] = observed_least_squares(
+            rows[gappy], ~gaps[gappy], components, affine=mixing == "simplex", n_jobs=n_jobs
+        )
+        return weights
     if mixing == "simplex":
         return simplex_least_squares(rows, components, tol=0.0, n_jobs=n_jobs)
     return nonnegative_least_squares(rows, components, tol=0.0, n_jobs=n_jobs)
+
+
+def filled(rows: np.ndarray, gaps: np.ndarray | None, weights: np.ndarray, components: np.ndarray) -> np.ndarray:
+    """Return the rows with fitted entries in cells that are missing.
+
+    Least squares on the filled rows has the same weights, and descends on the cells that are there.
+    """
+    return rows if gaps is None else np.where(gaps, weights @ components, rows)
 
 
 def _shares(weights: np.ndarray, components: np.ndarray, mixing: Mixing) -> np.ndarray:

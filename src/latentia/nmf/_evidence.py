@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._entries import missing_entries
 from ..evidence import (
     Check,
     Misfit,
@@ -52,6 +53,10 @@ def trusted_error(vertices: np.ndarray, mixing: str) -> tuple[float, np.ndarray]
     return min(_TRUSTED, float(apart.mean()) / 3), apart
 
 
+LEFT_OUT = "The fit leaves them out, as does what is measured of it."
+"""What the descents make of missing cells."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """What is known after a fit, in the coordinates that vertices were looked for in.
@@ -70,6 +75,8 @@ class Measured:
         Squared length of the points that the coordinates leave out.
     counts : ndarray of shape (r,)
         Points that each vertex is the mean of.
+    n_filled : int
+        Coordinates of points that are fitted ones, as they are missing.
     """
 
     points: np.ndarray
@@ -80,6 +87,7 @@ class Measured:
     dimension: int
     outside: float
     counts: np.ndarray
+    n_filled: int = 0
 
     @property
     def residual(self) -> np.ndarray:
@@ -96,7 +104,7 @@ class Measured:
         """Variance of the noise of a coordinate of a point."""
         (m, k), r = self.points.shape, len(self.vertices)
         free = max(k - r + (self.mixing == "simplex"), 0) * max(m - r, 0)
-        return float((self.beyond**2).sum()) / (free or m * k)
+        return float((self.beyond**2).sum()) / (max(free - self.n_filled, 0) or m * k)
 
     @property
     def sizes(self) -> tuple[float, float]:
@@ -315,13 +323,16 @@ def held_out_checks(rows: np.ndarray, components: np.ndarray, mixing: str, seed:
         return []
     order = np.random.default_rng([seed, 102]).permutation(d)
     fitted, trivial = np.zeros(len(rows)), np.zeros(len(rows))
-    mean = rows.mean(axis=0, keepdims=True)
+    gaps = missing_entries(rows)
+    means = rows.mean(axis=0, keepdims=True) if gaps is None else np.nanmean(rows, axis=0, keepdims=True)
     for seen, held in ((order[: d // 2], order[d // 2 :]), (order[d // 2 :], order[: d // 2])):
-        for model, total in ((components, fitted), (mean, trivial)):
+        for model, total in ((components, fitted), (means, trivial)):
             weights = row_weights(rows[:, seen], model[:, seen], mixing)  # type: ignore[arg-type]
-            left = ((rows[:, held] - weights @ model[:, held]) ** 2).sum(axis=1)
-            variance = max(float(left.mean()) / len(held), np.finfo(float).tiny)
-            total -= 0.5 * (left / variance + len(held) * np.log(variance))
+            residual = rows[:, held] - weights @ model[:, held]
+            sizes = np.full(len(rows), len(held)) if gaps is None else np.count_nonzero(~gaps[:, held], axis=1)
+            left = np.nansum(residual**2, axis=1)
+            variance = max(float(left.mean()) / max(float(sizes.mean()), 1), np.finfo(float).tiny)
+            total -= 0.5 * (left / variance + sizes * np.log(variance))
     return trivial_checks(fitted, trivial, extra=0, n_rows=len(rows), against="the mean row")
 
 
@@ -378,12 +389,9 @@ def _summing_to_one(rows: np.ndarray) -> np.ndarray:
     return np.asarray(rows / np.where(sums > 0, sums, 1.0))
 
 
-def share_missing(share: float) -> list[Check]:
-    """How many cells are missing, where some are."""
+def share_missing(share: float, treatment: str) -> list[Check]:
+    """How many cells are missing, where some are, and what the fit made of them."""
     if not share:
         return []
-    meaning = (
-        "They were completed to a table of low rank; what is missing must not depend on its value. Expected errors take them "
-        "as if they had been there."
-    )
+    meaning = f"{treatment} What is missing must not depend on its value."
     return [Check("missing cells", "share", share, None, meaning, "the model")]

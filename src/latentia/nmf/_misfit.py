@@ -119,9 +119,9 @@ def noise_bias(
     if not n_splits:
         return np.zeros(len(components))
     rows = _some(rows)
-    (n, d), r = rows.shape, len(components)
+    (n, d), r, n_cells = rows.shape, len(components), np.count_nonzero(rows == rows)
     fitted = row_weights(rows, components, "cone", n_jobs) @ components
-    free = np.sqrt(n * d / max((n - r) * (d - r), 1))
+    free = np.sqrt(n_cells / max(n_cells - r * (n + d - r), 1))
     draws = []
     for number in range(_DRAWS * n_splits):
         signs = np.random.default_rng([seed, 103, number]).choice([-1.0, 1.0], rows.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,7 @@ from .._stages import Fitted, Staged
 from .._validation import check_gaps, number_table, table_blocks, weighted
 from ..evidence import Reading
 from ..exceptions import LatentiaError
-from ._descent import Mixing, row_weights
+from ._descent import row_weights
 
 _APART = 1e100  # times that rows may be larger or smaller than components
 _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
@@ -25,8 +25,6 @@ _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
 class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     """Base of estimators of X = A W."""
 
-    _may_miss: ClassVar = False
-    """Whether cells may be missing."""
     mixing_kind_: Literal["simplex", "cone"] = "cone"
     n_jobs: int | None
     components_: Annotated[np.ndarray, of.numbers("K V")]
@@ -46,7 +44,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
-            Nonnegative rows with the columns of the fit. `SeparableNMF` leaves out cells that are NaN.
+            Nonnegative rows with the columns of the fit. Cells that are NaN are left out.
 
         Returns
         -------
@@ -55,7 +53,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         Raises
         ------
         LatentiaError
-            If X has another number of columns than the data of the fit, or NaN.
+            If X has another number of columns than the data of the fit, or a row without a cell.
         """
         return np.concatenate([weights for _, weights in self._pieces(X)])
 
@@ -106,17 +104,14 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         """Some rows at a time, and their weights."""
         unit = self._unit()
         step = max(1, _AT_ONCE // self.n_features_in_)
-        for block in weighted(table_blocks(self, X, reset=False, missing=self._may_miss), sample_weight):
+        for block in weighted(table_blocks(self, X, reset=False, missing=True), sample_weight):
             for first in range(0, block[0].shape[0], step):
                 rows = dense(block[0][first : first + step])
                 gaps = missing_entries(rows)
                 if gaps is not None:
                     check_gaps(gaps, block.rows[first:])
                 self._check_units(rows if gaps is None else rows[~gaps], unit)
-                yield (
-                    rows,
-                    observed_weights(rows / unit, gaps, self.components_ / unit, self.mixing_kind_, self.n_jobs),
-                )
+                yield rows, row_weights(rows / unit, self.components_ / unit, self.mixing_kind_, self.n_jobs)
 
     @property
     def _n_features_out(self) -> int:
@@ -136,7 +131,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse, tags.input_tags.allow_nan = True, self._may_miss
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
 
 
@@ -150,18 +145,3 @@ def _beyond_size(weights: np.ndarray, components: np.ndarray) -> np.ndarray:
 def dense(rows: Any) -> np.ndarray:
     """The rows as an array of floats."""
     return np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-
-
-def observed_weights(
-    rows: np.ndarray, gaps: np.ndarray | None, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None
-) -> np.ndarray:
-    """Weights of each row on the components by least squares on the cells that are there, shape (n, r)."""
-    if gaps is None:
-        return row_weights(rows, components, mixing, n_jobs)
-    whole, weights = ~gaps.any(axis=1), np.empty((len(rows), len(components)))
-    if whole.any():
-        weights[whole] = row_weights(rows[whole], components, mixing, n_jobs)
-    for i in np.flatnonzero(~whole):
-        there = ~gaps[i]
-        weights[i] = row_weights(rows[i : i + 1, there], components[:, there], mixing, 1)[0]
-    return weights

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from .._validation import check_sizes
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_svd
 from ..passes import Blocks
@@ -153,15 +154,17 @@ def leading_triplets(rows: Any, n: int, seed: int, n_passes: int = 6) -> tuple[n
     return (vectors, sizes, others.T) if wide else (others, sizes, vectors.T)
 
 
-def table_of(blocks: Blocks) -> Table:
-    """Read all rows: a pass."""
+def table_of(blocks: Blocks, missing: bool = False) -> Table:
+    """Read all rows: a pass. NaN stands for missing cells, where they may be."""
     parts = [block[0] for block in blocks]
     if any(sparse.issparse(part) for part in parts):
         rows: Any = sparse.csr_array(sparse.vstack([sparse.csr_array(part) for part in parts])).astype(np.float64)
+        check_sizes(rows, names=blocks.names)
         largest = float(np.abs(rows.data).max(initial=0.0))
     else:
         rows = (np.concatenate(parts) if len(parts) > 1 else np.asarray(parts[0])).astype(np.float64, copy=False)
-        largest = float(np.abs(rows).max(initial=0.0))
+        check_sizes(rows, names=blocks.names, missing=missing)
+        largest = float(np.fmax.reduce(np.abs(rows), axis=None, initial=0.0))  # NaN is a missing cell
     if 0 < largest < _SMALLEST:
         raise LatentiaError(
             f"The largest entry is {largest:.3g}, and smaller than {_SMALLEST:g}: give the data in other units."

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,19 +22,22 @@ from scipy import sparse
 
 from .. import _fields as of
 from .._base import fitted, fitting
+from .._entries import missing_entries
 from .._parameters import Integer, NComponents, Number, Seed, check_parameter
 from .._stages import Fitted, Part
-from .._validation import table_blocks, weighted
+from .._validation import gaps_of, table_blocks, weighted
 from ..evidence import Check, Misfit, PartErrors, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
 from ..likelihood import over, refine
-from ..linalg import unit_rows
+from ..linalg import completed, unit_rows
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
-from ._descent import Descent, FactorSums, FactorUpdate, row_weights
+from ._descent import Descent, FactorSums, FactorUpdate, filled, row_weights
 from ._evidence import (
+    LEFT_OUT,
     Measured,
     component_distances,
     held_out_checks,
+    share_missing,
     structure,
     structure_check,
     surplus_check,
@@ -96,7 +99,8 @@ class ApproximateNMF(FactorModel):
         The same over |M|.
     lower_bound_ : float
         What no factorization by r components is below, in the units of ``reconstruction_err_``: the length of what r singular
-        vectors leave. Of more than 1,000 rows and features it is from a few passes, and may be a trifle too large.
+        vectors leave. Of more than 1,000 rows and features it is from a few passes, and may be a trifle too large; where cells
+        are missing, it is that of the nearest table of rank r to the others, from turns that end before the last digit.
     certificate_ : float
         ``reconstruction_err_`` over ``lower_bound_``, at least 1.
     starts_ : ndarray of shape (n,)
@@ -116,6 +120,8 @@ class ApproximateNMF(FactorModel):
        then what is left of them is cut, and rounds of exact least squares for A and coordinate descent for W follow. The
        convex program (2.4) has no part of its own.
     2. A' is from nonnegative least squares (the text of Lemma 2.53 says least squares).
+    3. Cells may be missing, at random. Starts are in the span of the rows as completed to a table of rank r; rounds, errors
+       and the evidence are of the cells that are there.
 
     References
     ----------
@@ -167,7 +173,8 @@ class ApproximateNMF(FactorModel):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
-            Nonnegative.
+            Nonnegative. NaN is a cell that is missing, in tables that are not sparse; every row and column must have one that
+            is there.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
             How often each row is there.
@@ -179,19 +186,22 @@ class ApproximateNMF(FactorModel):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if there are more
-            components than rows or features carry.
+            If a parameter is out of its range, if X has infinite or negative entries or a row or column without a cell, or if
+            there are more components than rows or features carry.
         """
-        return self._fit_stages(weighted(table_blocks(self, X, reset=True), sample_weight))
+        return self._fit_stages(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
         """There are none: descent reads rows."""
 
     def _recover(self, moments: None, part: Part, whole: Any) -> _Found:
-        """The best of the starts."""
-        table, blocks = table_of(part.rows), part.rows
+        """The best of the starts. Those are of a table whose missing cells are completed; the descent is on the others."""
+        table, blocks = table_of(part.rows, missing=True), part.rows
         _check_nonnegative(table)
-        left, right, bound, energy = self._range_of(table)
+        gaps = None if missing_entries(table.rows) is None else gaps_of(blocks)
+        if gaps is not None:
+            table = replace(table, rows=completed(table.rows, gaps, self.n_components))
+        left, right, bound, energy = self._range_of(table, gaps)
         # Starts, each with a few rounds of descent.
         tried: list[_Tried] = []
         for start in self._starts(table, right, self.n_init if part.is_whole else min(self.n_init, _OF_PARTS)):
@@ -205,7 +215,8 @@ class ApproximateNMF(FactorModel):
         ended = [self._descended(tried[i], blocks, table, "auto") for i in order]
         found = self._in_order(ended, blocks, table)
         errors, n_rounds = np.array(first) / max(bound, _EXACT), sum(one.n_rounds for one in tried + ended)
-        return _Found(*found, bound, energy, table.unit, errors, _as_good(ended), 2 + n_rounds)
+        share = 0.0 if gaps is None else float(gaps.mean())
+        return _Found(*found, bound, energy, table.unit, errors, _as_good(ended), 2 + n_rounds, share)
 
     def _in_order(self, ended: list[_Tried], blocks: Blocks, table: Table) -> tuple[np.ndarray, np.ndarray, float]:
         """Components of the best, the strongest first, their shares, and its error."""
@@ -220,7 +231,7 @@ class ApproximateNMF(FactorModel):
         shares = np.sqrt(strengths[order, 0])
         return components[order], shares / max(float(shares.sum()), np.finfo(float).tiny), best.error
 
-    def _range_of(self, table: Table) -> tuple[np.ndarray, np.ndarray, float, float]:
+    def _range_of(self, table: Table, gaps: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float, float]:
         """U and V of the best approximation without signs, its relative error, and the length of the table."""
         n, d = table.rows.shape
         r = self.n_components
@@ -229,7 +240,7 @@ class ApproximateNMF(FactorModel):
                 f"a table of {n} rows and {d} features supports at most {min(n, d)} components.",
                 at_most=min(n, d), parameter="n_components", value=r,
             )  # fmt: skip
-        energy = float((table.rows * table.rows).sum())
+        energy = float((table.rows * table.rows).sum() if gaps is None else (table.rows[~gaps] ** 2).sum())
         if energy == 0:
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
         left, sizes, right = leading_triplets(table.rows, r, self._seed)
@@ -238,7 +249,9 @@ class ApproximateNMF(FactorModel):
                 f"the rows have rank {len(sizes)}, which supports at most {len(sizes)} components: they are a sum of no more.",
                 at_most=len(sizes), parameter="n_components", value=r,
             )  # fmt: skip
-        rest = dense(table.rows) - (left * sizes) @ right if table.rows.shape[0] * d <= _AT_ONCE else None
+        at_once = gaps is not None or n * d <= _AT_ONCE
+        rest = dense(table.rows) - (left * sizes) @ right if at_once else None
+        rest = rest if rest is None or gaps is None else np.where(gaps, 0.0, rest)
         beyond = energy - float((sizes**2).sum()) if rest is None else float(np.einsum("ij,ij->", rest, rest))
         roots = np.sqrt(sizes)
         return left * roots, roots[:, None] * right, math.sqrt(max(beyond, 0.0) / energy), math.sqrt(energy)
@@ -289,8 +302,10 @@ class ApproximateNMF(FactorModel):
         rows = dense(sample_rows(fitted.rows, _SAMPLE)[0]) / found.unit
         weights = row_weights(rows, found.components, "cone", self.n_jobs)
         limit, apart = trusted_error(found.components, "cone")
-        bend = Bend.of(rows, found.components, "cone", self.n_jobs)
-        misfit = structure(rows, found.components, "cone", self._seed)
+        gaps = missing_entries(rows)
+        whole = filled(rows, gaps, weights, found.components)
+        bend = Bend.of(whole, found.components, "cone", self.n_jobs)
+        misfit = structure(whole, found.components, "cone", self._seed)
         clipped = noise_bias(rows, found.components, self.n_splits, self._seed, self.n_jobs)
         for shared in (freedom(found.components, weights), clipped, bend.bias, misfit.bias(apart)):
             parts = parts.widened(shared, self._farthest)
@@ -306,9 +321,11 @@ class ApproximateNMF(FactorModel):
         bend: Bend,
         misfit: Misfit,
     ) -> list[Check]:
+        gaps = missing_entries(rows)
         measured = Measured(
-            rows, found.components, weights, "cone", np.ones(len(rows)), rows.shape[1], 0.0, np.ones(len(weights.T))
-        )
+            filled(rows, gaps, weights, found.components), found.components, weights, "cone", np.ones(len(rows)),
+            rows.shape[1], 0.0, np.ones(len(weights.T)), 0 if gaps is None else int(np.count_nonzero(gaps)),
+        )  # fmt: skip
         lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
         lines += [
             Check(
@@ -341,7 +358,7 @@ class ApproximateNMF(FactorModel):
                 "section 2.7",
             )
         )  # fmt: skip
-        return lines
+        return lines + share_missing(found.missing, LEFT_OUT)
 
     def _distances(self, other: ApproximateNMF) -> np.ndarray:
         return component_distances(self.components_, other.components_, "cone")
@@ -398,13 +415,15 @@ class _Found:
     starts: np.ndarray
     others: list[np.ndarray]
     n_passes: int
+    missing: float
 
 
 def _check_nonnegative(table: Table) -> None:
     entries = table.rows.data if sparse.issparse(table.rows) else table.rows
-    if entries.min(initial=0.0) < 0:
+    least = float(np.fmin.reduce(entries, axis=None, initial=0.0))
+    if least < 0:
         raise LatentiaError(
-            f"Negative values in data, the least is {float(entries.min()) * table.unit:.3g}: set those that are noise to "
+            f"Negative values in data, the least is {least * table.unit:.3g}: set those that are noise to "
             "zero, or use SeparableNMF."
         )
 

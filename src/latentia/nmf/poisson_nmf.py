@@ -22,16 +22,18 @@ from scipy import sparse
 
 from .. import _fields as of
 from .._base import fitted, fitting
+from .._entries import missing_entries
 from .._parameters import Integer, NComponents, Number, Seed
 from .._stages import Fitted, Part
-from .._validation import table_blocks, weighted
+from .._validation import check_gaps, gaps_of, table_blocks, weighted
 from ..evidence import Check, Misfit, PartErrors, at_least, error_checks, trivial_checks
 from ..exceptions import LatentiaError
 from ..likelihood import Refinement
 from ..moments.counts import Counts, as_counts, check_counts
-from ..passes import Blocks, RowGroups
-from ._counts import Table, divergence_of, factored, loadings, row_sums, start
-from ._evidence import component_distances, structure_check, trusted_error
+from ..passes import Block, Blocks, RowGroups
+from ._counts import Gaps, Table, counts_and_gaps, divergence_of, divergence_of_one, factored, loadings, row_sums, start
+from ._descent import filled
+from ._evidence import LEFT_OUT, component_distances, share_missing, structure_check, trusted_error
 from ._misfit import ROWS, bias_of, largest_direction
 from ._model import FactorModel
 from ._points import evenly
@@ -166,7 +168,8 @@ class PoissonNMF(FactorModel):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
-            Counts, or other numbers of at least 0.
+            Counts, or other numbers of at least 0. NaN is a cell that is missing, in tables that are not sparse; every row and
+            column must have one that is there.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
             How often each row is there.
@@ -178,10 +181,10 @@ class PoissonNMF(FactorModel):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if there are more components than
-            rows or features carry.
+            If a parameter is out of its range, if X has infinite or negative entries or a row or column without a cell, or if
+            there are more components than rows or features carry.
         """
-        return self._fit_stages(weighted(table_blocks(self, X, reset=True), sample_weight))
+        return self._fit_stages(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
         """There are none: descent reads rows."""
@@ -196,11 +199,13 @@ class PoissonNMF(FactorModel):
         for block in part.rows:
             parts.append(sparse.csr_array(block[0], dtype=np.float64))
             if part.is_whole:
-                check_counts(as_counts(parts[-1]), block.rows, self._column_names)
-        counts = sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
-        if not counts.sum():
+                _checked(parts[-1], block, self._column_names)
+        table = Table.of(sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0])
+        if table.n_missing:
+            gaps_of(part.rows)
+        if not table.rows.data.sum():
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
-        return Table.of(counts)
+        return table
 
     def _refine(self, found: tuple[Table, np.ndarray], moments: None, part: Part, whole: Any) -> _Found:
         """Sweeps over both factors in turn."""
@@ -217,15 +222,12 @@ class PoissonNMF(FactorModel):
         components = found.columns / np.where(sums > 0, sums, 1.0)
         likelihood = -found.divergence + table.of_counts - table.log_factorials
         steps = Refinement((components,), likelihood, found.settled, float("nan"))
-        in_rows = row_sums(table.rows, table.rows.data)
-        in_columns = row_sums(table.columns, table.columns.data)
-        of_one = float(_entropy(table.rows.data) - _entropy(in_rows) - _entropy(in_columns) + _entropy(in_rows.sum()))
         return _Found(
             components.T[order],
             (found.weights * sums)[:, order],
             counts[order] / counts.sum(),
             found.divergence,
-            of_one,
+            divergence_of_one(table),
             steps,
         )
 
@@ -249,19 +251,20 @@ class PoissonNMF(FactorModel):
         found: _Found = fitted.model
         parts, (limit, apart) = fitted.errors(self.n_splits), trusted_error(found.components, "cone")
         at = np.linspace(0, len(found.weights) - 1, min(len(found.weights), _SAMPLE)).astype(np.int64)
-        weights, rows = found.weights[at], fitted.found[0].csr[at]
+        weights, rows = found.weights[at], fitted.found[0].with_gaps()[at]
         free, misfit = freedom(found.components, weights), _misfit(rows, weights, found.components, self._seed)
-        for shared in (free, misfit.bias(apart), self._bias(found.components, weights)):
+        for shared in (free, misfit.bias(apart), self._bias(rows, found.components, weights)):
             parts = parts.widened(shared, self._farthest)
         return self._lines(fitted, parts, limit, weights, free, misfit), parts
 
-    def _bias(self, components: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _bias(self, rows: sparse.csr_array, components: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The error that all parts share as weights and components are not negative, by counts drawn again; shape (r,)."""
         if self.n_splits < 2:
             return np.zeros(len(components))
-        weights, draws = weights[evenly(len(weights), ROWS)], []
+        at, draws = evenly(len(weights), ROWS), list[np.ndarray]()
+        weights, missing = weights[at], sparse.csr_array(rows[at] != rows[at])
         for number in range(self.n_splits):
-            drawn = _drawn(weights, components, np.random.default_rng([self._seed, 103, number]))
+            drawn = _drawn(weights, components, np.random.default_rng([self._seed, 103, number]), missing)
             found = factored(drawn, components.T, self.max_iter, self.tol * _OF_PARTS, self.n_jobs)
             draws.append(found.columns.T)
         return bias_of(components, draws)
@@ -270,6 +273,7 @@ class PoissonNMF(FactorModel):
         self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, free: np.ndarray, misfit: Misfit
     ) -> list[Check]:
         found: _Found = fitted.model
+        table: Table = fitted.found[0]
         lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
         lines += [
             Check(
@@ -286,6 +290,7 @@ class PoissonNMF(FactorModel):
                 "How far a component can be moved along another with the same A W, of unit length; expected errors include it.",
                 "section 2.2",
             ),
+            *share_missing(table.n_missing / (table.shape[0] * table.shape[1]), LEFT_OUT),
         ]  # fmt: skip
         return lines
 
@@ -313,7 +318,7 @@ class PoissonNMF(FactorModel):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
-            Counts in the columns of the fit. Those of columns that no component has are left out.
+            Counts in the columns of the fit. Those of columns that no component has are left out, and cells that are NaN.
 
         Returns
         -------
@@ -322,9 +327,11 @@ class PoissonNMF(FactorModel):
         Raises
         ------
         LatentiaError
-            If X has another number of columns than the data of the fit, NaN or negative entries.
+            If X has another number of columns than the data of the fit, negative entries, or a row without a cell.
         """
-        return np.concatenate([loadings(counts, self.components_, self.n_jobs)[0] for counts in self._counts(X)])
+        return np.concatenate(
+            [loadings(counts, self.components_, self.n_jobs, gaps)[0] for counts, gaps in self._counts(X)]
+        )
 
     @fitted
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
@@ -333,7 +340,7 @@ class PoissonNMF(FactorModel):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
-            Counts in the columns of the fit. Those of columns that no component has are left out.
+            Counts in the columns of the fit. Those of columns that no component has are left out, and cells that are NaN.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
             How often each row is there.
@@ -344,25 +351,35 @@ class PoissonNMF(FactorModel):
         """
         left = whole = 0.0
         mean = self.weights_ @ self.components_
-        for counts in self._counts(X, sample_weight):
+        for counts, gaps in self._counts(X, sample_weight):
             known = Counts(counts.indptr, counts.indices, np.where(mean[counts.indices] > 0, counts.data, 0.0))
             for components, is_mean in ((self.components_, False), (mean[None], True)):
-                weights, logs = loadings(known, components, self.n_jobs)
-                divergence = float(divergence_of(known, logs, weights @ components.sum(axis=1)).sum())
+                weights, logs = loadings(known, components, self.n_jobs, gaps)
+                expected = weights @ components.sum(axis=1) - gaps.sums(weights, components.T)
+                divergence = float(divergence_of(known, logs, expected).sum())
                 left, whole = (left, whole + divergence) if is_mean else (left + divergence, whole)
         return 1.0 - left / whole if whole > 0 else 1.0
 
     def _counts(self, X: Any, sample_weight: Any = None) -> Any:
-        """Checked counts of the blocks."""
-        for block in weighted(table_blocks(self, X, reset=False), sample_weight):
-            counts = as_counts(block[0])
-            check_counts(counts, block.rows, self._column_names)
-            yield counts
+        """Checked counts of the blocks, and their missing cells."""
+        for block in weighted(table_blocks(self, X, reset=False, missing=True), sample_weight):
+            gaps = missing_entries(block[0])
+            if gaps is not None:
+                check_gaps(gaps, block.rows)
+            yield _checked(block[0], block, self._column_names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
+
+
+def _checked(table: Any, block: Block, names: Any) -> tuple[Counts, Gaps]:
+    """Split the table of a block into counts and missing cells; raise for what is no count, and for NaN in a sparse block."""
+    counts, gaps = counts_and_gaps(table)
+    is_sparse = len(gaps.indices) and sparse.issparse(block[0])
+    check_counts(as_counts(table) if is_sparse else counts, block.rows, names)
+    return counts, gaps
 
 
 def _relative(entries: np.ndarray) -> np.ndarray:
@@ -372,14 +389,11 @@ def _relative(entries: np.ndarray) -> np.ndarray:
     return np.asarray(kept / np.maximum(kept.max(axis=1, keepdims=True, initial=0.0), _TINY))
 
 
-def _entropy(counts: Any) -> float:
-    return float((counts * np.log(np.maximum(counts, _TINY))).sum())
-
-
 def _misfit(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray, seed: int) -> Misfit:
     """Largest direction of Pearson residuals in the most frequent columns, against that with random signs."""
-    often = np.argsort(-np.asarray(rows.sum(axis=0)), kind="stable")[:_COLUMNS]
+    often = np.argsort(-_column_sums(rows), kind="stable")[:_COLUMNS]
     counts, expected = rows[:, often].toarray(), weights @ components[:, often]
+    counts = filled(counts, missing_entries(counts), weights, components[:, often])
     deviations = np.sqrt(np.maximum(expected, _TINY))
     residual = np.where(expected > 0, (counts - expected) / deviations, 0.0)
     return Misfit.of(
@@ -387,18 +401,33 @@ def _misfit(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray,
     )
 
 
-def _drawn(weights: np.ndarray, components: np.ndarray, rng: np.random.Generator) -> Table:
-    """Counts as the components give them: of each, or where they are many of each entry."""
+def _drawn(
+    weights: np.ndarray, components: np.ndarray, rng: np.random.Generator, missing: sparse.csr_array | None = None
+) -> Table:
+    """Counts as the components give them, of each, or where they are many of each entry; cells that are missing are again."""
     shape = len(weights), components.shape[1]
     if weights.sum() > shape[0] * shape[1]:
-        return Table.of(sparse.csr_array(rng.poisson(weights @ components).astype(np.float64)))
+        return Table.of(_without(rng.poisson(weights @ components).astype(np.float64), missing))
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for counts, component in zip(rng.poisson(weights).T, components, strict=True):
         if counts.any():
             rows.append(np.repeat(np.arange(shape[0]), counts))
             columns.append(rng.choice(shape[1], counts.sum(), p=component))
     at = np.concatenate(rows), np.concatenate(columns)
-    return Table.of(sparse.csr_array((np.ones(len(at[0])), at), shape=shape))
+    return Table.of(_without(sparse.csr_array((np.ones(len(at[0])), at), shape=shape), missing))
+
+
+def _without(counts: Any, missing: sparse.csr_array | None) -> sparse.csr_array:
+    """The counts with NaN in cells that are missing."""
+    counts = sparse.csr_array(counts)
+    if missing is None or not missing.nnz:
+        return counts
+    return sparse.csr_array(counts + missing.astype(np.float64) * np.nan)
+
+
+def _column_sums(rows: sparse.csr_array) -> np.ndarray:
+    """Sums of the counts that are there, shape (d,)."""
+    return np.bincount(rows.indices, np.nan_to_num(rows.data), rows.shape[1])
 
 
 def _possible(components: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -411,9 +440,11 @@ def _predicted(rows: sparse.csr_array, halved: np.ndarray, components: np.ndarra
     """Log-likelihood of one half of the columns under the weights by the other one, and the other way round, shape (n,)."""
     total = np.zeros(rows.shape[0])
     for seen in (halved, ~halved):
-        weights, _ = loadings(as_counts(rows[:, seen]), components[:, seen], n_jobs)
-        held, there = as_counts(rows[:, ~seen]), components[:, ~seen]
+        counts, gaps = counts_and_gaps(rows[:, seen])
+        weights, _ = loadings(counts, components[:, seen], n_jobs, gaps)
+        (held, held_gaps), there = counts_and_gaps(rows[:, ~seen]), components[:, ~seen]
         at = np.repeat(np.arange(rows.shape[0]), np.diff(held.indptr))
         expected = np.einsum("ij,ji->i", weights[at], there[:, held.indices])
         total += row_sums(held, held.data * np.log(np.maximum(expected, _TINY))) - weights @ there.sum(axis=1)
+        total += held_gaps.sums(weights, there.T)
     return total

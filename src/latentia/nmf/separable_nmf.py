@@ -71,6 +71,9 @@ class _Factors(NamedTuple):
     n_passes: int
 
 
+_COMPLETED = "They were completed to a table of low rank, and expected errors take them as if they had been there."
+
+
 class SeparableNMF(FactorModel):
     """Nonnegative factorization whose components are rows of the data.
 
@@ -185,7 +188,6 @@ class SeparableNMF(FactorModel):
         "eps": OrNone(Number(0)),
         "pooled": Flag(),
     }
-    _may_miss = True
     anchors_: Annotated[np.ndarray, of.places("K")]
     method_: str
     mixing_kind_: Mixing
@@ -316,7 +318,7 @@ class SeparableNMF(FactorModel):
         some = table.scaled(points, ROWS), points.some(ROWS).points
         way = component_distances(measured.vertices, vertices, points.mixing)
         checks, parts = evidence_checks(measured, redrawn, rows, some, way, model.components, others, self._seed)
-        return checks + share_missing(self._missing), parts
+        return checks + share_missing(self._missing, _COMPLETED), parts
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """By the weights of rows, on halves of them: a component is in a half that has another row like it."""

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from .._scratch import scratch_folder, sweep
-from ..exceptions import LatentiaError
+from ..exceptions import LatentiaError, write_parameter
 from .tables import canonical
 
 _VERSION, _PIECE, _TRIES = 2, 1 << 22, 100
@@ -127,7 +127,7 @@ def _writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise LatentiaError(
             f"{path}: the binary copy cannot be written ({error.strerror or error}). Make room, or name another folder with "
-            "cache=."
+            f"{write_parameter('cache')}."
         ) from error
 
 
@@ -160,7 +160,7 @@ def _publish(complete: Path, target: Path, source: Any) -> None:
             target.replace(aside / "replaced")
     raise LatentiaError(
         f"{target}: the binary copy cannot be put here, where something else is. Move that away, or name another folder with "
-        "cache=."
+        f"{write_parameter('cache')}."
     )
 
 

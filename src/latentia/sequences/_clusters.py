@@ -12,9 +12,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .._entries import missing_entries
 from ..clusters import label_starts
+from ..linalg import completed
 from ..passes import Blocks
 from ._chain import Chain
+from .updates import missing_steps
 
 _WINDOWS = (2, 8)  # steps on either side of one
 _PRIOR = 0.1  # counts of every move
@@ -28,15 +31,15 @@ def chains_of_clusters(blocks: Blocks, deviations: np.ndarray, k: int) -> dict[s
     Parameters
     ----------
     blocks : Blocks
-        Some vectors in memory, (n, D), NaN where a step is missing, and the lengths of the sequences.
+        Some vectors in memory, (n, D), NaN where a step or a cell is missing, and the lengths of the sequences.
     deviations : ndarray of shape (D,)
         Units of the features.
     k : int
     """
     rows, lengths = (np.concatenate(parts) for parts in zip(*(block[:2] for block in blocks), strict=True))
     rows, sequence = rows / deviations, np.repeat(np.arange(len(lengths)), lengths)
-    there = ~np.isnan(rows[:, 0])
-    rows, places = rows[there], np.flatnonzero(there)
+    there = ~missing_steps(rows)
+    rows, places = _whole(rows[there], k), np.flatnonzero(there)
     follows = (np.diff(places) == 1) & (np.diff(sequence[there]) == 0)
     firsts = np.isin(places, np.cumsum(lengths) - lengths)
     return {
@@ -44,6 +47,18 @@ def chains_of_clusters(blocks: Blocks, deviations: np.ndarray, k: int) -> dict[s
         for table, features in _tables(rows, follows)
         for way, labels in label_starts(features, k).items()
     }
+
+
+def _whole(rows: np.ndarray, rank: int) -> np.ndarray:
+    """Return the rows with missing cells completed from the other columns, about the mean: states span fewer directions."""
+    gaps = missing_entries(rows)
+    if gaps is None:
+        return rows
+    columns = np.flatnonzero(~gaps.all(axis=0))
+    whole, observed = np.zeros_like(rows), rows[:, columns]
+    means = np.nanmean(observed, axis=0)
+    whole[:, columns] = completed(observed - means, gaps[:, columns], min(rank, max(len(columns) - 1, 1))) + means
+    return whole
 
 
 def _tables(rows: np.ndarray, follows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

@@ -62,6 +62,7 @@ class Counts(Vectors):
         return cls(thresholds=np.quantile(rows, (np.arange(m) + 0.5) / max(m, 1), axis=0, method="lower").T)
 
     def values(self, first: Block) -> np.ndarray:
+        vectors(first[0][present(first[0])])  # Single cells of counts may not be missing.
         rows = super().values(first)
         check_counts(rows, first.rows)
         return rows

@@ -30,4 +30,4 @@ def drawn_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) 
     called = model.column_names if model.column_names and not isinstance(kind, Symbols) else range(columns.max() + 1)
     names = [f"{when} {called[j]}" for when in ("step", "next") for j in columns]
     real, drawn = (np.hstack([table[first], table[first + 1]]).astype(float) for table in (real, drawn))
-    return Drawn(real, drawn, names)
+    return Drawn(real, np.where(np.isnan(real), np.nan, drawn), names)

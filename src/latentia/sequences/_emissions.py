@@ -10,9 +10,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .. import _fields as of
+from .._entries import missing_entries
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
 from ..exceptions import LatentiaError
-from ..likelihood import Values, gaussian_log_density, one_gaussian, over, refine
+from ..likelihood import Values, one_gaussian, over, refine
+from ..likelihood.products import product_log_density
 from ..metrics import nearest_distances, nearest_others
 from ..moments import ColumnMoments, CommonFrame, ViewSums
 from ..passes import Block, Blocks
@@ -27,6 +29,7 @@ from .updates import (
     SymbolChainUpdate,
     by_symbol,
     full_log_density,
+    missing_steps,
     observed_log_density,
 )
 
@@ -252,10 +255,10 @@ class Vectors:
 
     def values(self, first: Block) -> np.ndarray:
         there = present(first[0])
-        return spread(vectors(first[0] if there.all() else first[0][there]), there, np.nan)
+        return spread(vectors(first[0] if there.all() else first[0][there], missing=True), there, np.nan)
 
     def missing(self, rows: np.ndarray) -> np.ndarray:
-        return np.isnan(rows[:, 0])
+        return missing_steps(rows)
 
     def n_parameters(self, chain: Chain) -> int:
         k, d = chain.emissions.shape
@@ -336,7 +339,7 @@ class Vectors:
             assert chain.variances is not None
             if chain.covariances is not None:
                 return full_log_density(rows, chain.emissions, chain.covariances)
-            return gaussian_log_density(rows, chain.emissions, chain.variances)
+            return product_log_density("gaussian", rows, chain.emissions, chain.variances)
 
         return chain.startprob, chain.transmat, observed_log_density(block[0], density), block[-1]
 
@@ -375,9 +378,12 @@ class Vectors:
         if n < _PER_PARAMETER * d * d:
             return []
         later = np.setdiff1d(np.arange(n), np.cumsum(lengths) - lengths)
-        before = np.column_stack([np.ones(len(later)), rows[later - 1]])
-        left = rows - rows.mean(axis=0)
-        left[later] = rows[later] - before @ np.linalg.lstsq(before, rows[later], rcond=None)[0]
+        gaps = missing_entries(rows)
+        means = rows.mean(axis=0) if gaps is None else np.nanmean(rows, axis=0)
+        whole = rows if gaps is None else np.where(gaps, means, rows)
+        before = np.column_stack([np.ones(len(later)), whole[later - 1]])
+        left = rows - means
+        left[later] = rows[later] - before @ np.linalg.lstsq(before, whole[later], rcond=None)[0]
         return [(one_gaussian(left, n)[0], d * (d + 1) + d * (d + 1) // 2, "steps that follow from the last one")]
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -164,15 +165,15 @@ def encoded_blocks(blocks: Blocks, symbols: np.ndarray) -> Blocks:
     return blocks.map(encode, [(blocks.n_rows, 1)])
 
 
-def vectors(table: np.ndarray) -> np.ndarray:
-    """Finite numbers, shape (n, D)."""
-    return np.asarray(number_table(table))
+def vectors(table: np.ndarray, missing: bool = False) -> np.ndarray:
+    """Finite numbers, shape (n, D); NaN where cells may be missing."""
+    return np.asarray(number_table(table, missing=missing))
 
 
 def present(table: np.ndarray) -> np.ndarray:
     """Which steps of a table are there, shape (n,): all of a missing one is None or NaN.
 
-    One that is there in part counts as there, and is refused later.
+    One that is there in part counts as there.
     """
     if table.dtype.kind == "f":
         there = ~np.isnan(table).all(axis=1)
@@ -210,6 +211,15 @@ def observed(blocks: Blocks, missing: Callable[[np.ndarray], np.ndarray]) -> Blo
     return Blocks.from_array(blocks.table()[rows], lengths=cut)
 
 
+def with_medians(blocks: Blocks) -> Blocks:
+    """Return steps of an array with the median of the column in cells that are missing: constant columns stay so."""
+    table = blocks.table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns without cells, which are refused later
+        medians = np.nanquantile(table, 0.5, axis=0, method="lower")
+    return Blocks.from_array(np.where(np.isnan(table), medians, table), lengths=blocks.lengths)
+
+
 def sequence_blocks(values: np.ndarray, lengths: Any) -> Blocks:
     """Blocks of steps and the lengths of their sequences; by default there is one."""
     return Blocks.from_array(values, lengths=[len(values)] if lengths is None else lengths)
@@ -241,6 +251,8 @@ def stretches(blocks: Blocks, groups: tuple[int, ...], dealt: Any) -> Blocks:
         rows, cut = pieces(np.isin(dealt.of(block.rows), groups), block[-1])
         steps.append(block[0][rows])
         lengths.append(cut)
+    if not any(map(len, steps)):
+        raise LatentiaError("A part of the data has no steps: there are too few to be split.")
     return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
 
 

@@ -48,11 +48,13 @@ from ..moments import (
     ViewSums,
     column_moments,
     common_frame,
+    filled,
     frame_noise,
     left_across_views,
     left_of_tensor,
     left_within_views,
     means_given_middle,
+    observed_columns,
     span_of,
 )
 from ..passes import Block, Blocks, RowGroups, accumulate, deal_sequences
@@ -80,6 +82,7 @@ from ._steps import (
     sequence_blocks,
     some_stretches,
     stretches,
+    with_medians,
 )
 from .recursions import forward_backward, log_likelihood
 
@@ -204,9 +207,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
        since on text later steps gain little on new sentences and make states fit the parts of speech less.
     9. Of vectors, clusters compete with the moments in the same way: of steps, of steps with their neighbours, and of means and
        deviations in windows. They race on some 5,000 steps, and fit any number of states, from one column on.
-    10. Steps may be missing: None or NaN in an array (all features of a vector; single symbols as numbers need
-        ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what
-        they may have been.
+    10. Steps may be missing: None or NaN in an array (single symbols as numbers need ``kind="symbols"``). The moments leave
+        them out, as if the sequence began anew, and EM and likelihoods sum over what they may have been. Single cells of
+        vectors may be missing as well, of counts only whole steps.
 
     11. Counts come with indicators, whether each is at most one of a few quantiles of its column, so that one column carries
         more than two states. Clusters are those of the roots of counts. EM has 0.01 pseudo-steps with a count of one.
@@ -287,7 +290,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         ----------
         X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
             Or a list of sequences, each a list of symbols or of vectors, or a string of symbols between blanks.
-            Sequences one after another. In an array None and NaN are missing steps.
+            Sequences one after another. In an array None and NaN are missing steps, or single cells of vectors.
         lengths : array-like of int, shape (n_sequences,), optional
             Lengths of the sequences, in order; by default there is one.
 
@@ -310,7 +313,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """Passes over the data: columns, coordinates of neighbours, and moments of three steps and of first ones."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         kind, table = self._kind, self._kind.table(rows.observed)
-        columns = column_moments(table, **options)
+        columns, table, share = _columns(table, rows.has_gaps, options)
         scaling = kind.scaling(columns)
         _check_carried(kind, scaling, self.n_components, columns.n if self.refine else 0)
         center, scale, deviations, _, _ = scaling
@@ -323,7 +326,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         whole, seen = (np.asarray(blocks.lengths) for blocks in (rows.whole, rows.observed))
         n_passes += rows.n_passes + 2
         return _Moments(
-            kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes, whole, seen, scaling.most
+            kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes, whole, seen, scaling.most, share
         )
 
     def _by_content(self, rows: _Steps) -> RowGroups:
@@ -536,12 +539,14 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """The steps of a fit."""
         whole, is_read = self._encoded(X, lengths, reset), isinstance(X, Blocks)
         seen = whole if is_read else observed(whole, self._kind.missing)
+        has_gaps = not is_read and not isinstance(self._kind, Symbols | Counts) and bool(np.isnan(seen.table()).any())
         if reset and not isinstance(self._kind, Symbols | Counts) and self.init is None:
-            span = span_of(seen)
+            span = span_of(with_medians(seen) if has_gaps else seen)
             if span is not None:
                 span.tell()
                 self._span, whole, seen = span, span.reduce(whole), span.reduce(seen)
-        return _Steps(whole, seen, int(is_read and isinstance(self._kind, Symbols | Counts)))
+                seen = observed(whole, self._kind.missing) if has_gaps else seen
+        return _Steps(whole, seen, int(is_read and isinstance(self._kind, Symbols | Counts)), has_gaps)
 
     def _encoded(self, X: Any, lengths: Any, reset: bool) -> Blocks:
         """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
@@ -685,12 +690,13 @@ def _against_independence(model: SpectralHMM, fitted: Fitted) -> list[Check]:
 class _Steps:
     """All steps, and those that are not missing, which cut sequences; the two are one where none is missing.
 
-    ``n_passes`` were made for the alphabet.
+    ``n_passes`` were made for the alphabet. With ``has_gaps``, single cells of vectors are missing.
     """
 
     whole: Blocks
     observed: Blocks
     n_passes: int
+    has_gaps: bool = False
 
     @property
     def lengths(self) -> np.ndarray:
@@ -762,7 +768,7 @@ class _Moments:
     """Means and standard deviations (1 for symbols) of the columns, moments of groups of steps, and first steps.
 
     They carry ``most`` states. ``lengths`` are those of the sequences, and ``lengths_seen`` of the pieces that missing steps
-    cut them into.
+    cut them into. ``share`` is that of the cells of each column that are there; None where no single ones are missing.
     """
 
     kind: Emissions
@@ -776,9 +782,18 @@ class _Moments:
     lengths: np.ndarray
     lengths_seen: np.ndarray
     most: int
+    share: np.ndarray | None = None
 
     def of(self, groups: tuple[int, ...]) -> ViewSums:
-        return self.statistic.of(self.sums, groups)
+        sums = self.statistic.of(self.sums, groups)
+        if self.share is None:
+            return sums
+        return replace(sums, squares={pair: one * self.share[:, None] for pair, one in sums.squares.items()})
+
+    @property
+    def column_deviations(self) -> np.ndarray:
+        """Standard deviations of the columns that moments are taken of."""
+        return self.deviations if self.share is None else self.deviations / np.sqrt(self.share)
 
     @property
     def halves(self) -> list[tuple[ViewSums, ViewSums]]:
@@ -792,6 +807,17 @@ class _Recovered:
     chain: Chain
     frame: CommonFrame
     decomposition: Decomposition
+
+
+def _columns(table: Blocks, has_gaps: bool, options: dict[str, Any]) -> tuple[ColumnMoments, Blocks, np.ndarray | None]:
+    """Columns of a table, the table that moments are taken of, and shares of cells that are there: one pass.
+
+    Where cells are missing, the table is the one that stands for it in moments: see `latentia.moments.observed`.
+    """
+    if not has_gaps:
+        return column_moments(table, **options), table, None
+    (columns,) = observed_columns(table, **options)
+    return columns.moments, table.map(lambda block: [filled(block[0], columns), block[-1]], table.shapes), columns.share
 
 
 def _three_steps(coordinates: Coordinates, average: np.ndarray, dealt: RowGroups, squares: bool) -> ViewMoments:
@@ -846,7 +872,7 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, surplus: bool) 
         (left_of_tensor(found.frame, whole, halves, views, weights) for views in (means, [past, seen, future])),
         key=lambda one: one.left,
     )
-    noise = moments.kind.noise(chain, moments.deviations, weights)
+    noise = moments.kind.noise(chain, moments.column_deviations, weights)
     within = None
     if noise is not None:
         within = left_within_views([coordinates], [noise], whole, halves, [shown], weights, views=[1])
@@ -913,6 +939,7 @@ def _checks(
     chain, n = refined.parameters, moments.of(moments.dealt.all).n
     return [
         *moments.kind.checks(chain, moments.deviations, parts, n),
+        *_missing_cells(moments.share),
         *of_moments,
         *settled_checks(refined.refinement),
         Check(
@@ -925,6 +952,17 @@ def _checks(
             f"Share of the steps: {shares.min() * n:.0f} of them.", "Proposition 7.6",
         ),
     ]  # fmt: skip
+
+
+def _missing_cells(share: np.ndarray | None) -> list[Check]:
+    """Build the line on single cells that are missing, where there are any."""
+    if share is None:
+        return []
+    meaning = (
+        "EM and likelihoods leave them out, and moments weigh the others up. What is missing must not depend on its value, nor "
+        "on which other cells are."
+    )
+    return [Check("missing cells", "share", float(1 - share.mean()), None, meaning, "not in the thesis")]
 
 
 def _changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int | None) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Hidden Markov chains: the updates of a pass, for symbols and for vectors. The recursions are in `recursions`.
 
 A step may be missing: a symbol with the number after the last one, or a vector of NaN. It has density one in every state, so
-that the likelihood is that of the others, and the states go on.
+that the likelihood is that of the others, and the states go on. Single cells of a vector may be NaN too: its density is that of
+the others, and EM expects there what the state says.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..likelihood import Distributions, Expected, Gaussians, Values, gaussian_log_density, log
+from .._entries import missing_entries
+from ..likelihood import Distributions, Expected, Gaussians, GivenCells, Values, log
 from ..likelihood.gaussian import add_gaussian
+from ..likelihood.products import observed_sums, product_log_density
 from ..likelihood.rows import merged
 from ..passes import Block
 from ._symbols import as_symbols
@@ -63,7 +66,7 @@ def by_symbol(emissionprob: np.ndarray) -> np.ndarray:
 
 def observed_log_density(X: np.ndarray, density: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Log-densities of vectors, zero for missing ones."""
-    missing = np.isnan(X[:, 0])
+    missing = missing_steps(X)
     if not missing.any():
         return density(X)
     there = density(X[~missing])
@@ -187,11 +190,15 @@ class GaussianChainUpdate:
 
     def add(self, state: ChainSums, block: Block) -> ChainSums:
         log_density = observed_log_density(
-            block[0], lambda rows: gaussian_log_density(rows, self.means, self.variances)
+            block[0], lambda rows: product_log_density("gaussian", rows, self.means, self.variances)
         )
         found = forward_backward(self.startprob, self.transmat, log_density, block[-1])
         rows, posterior, state.missing = seen_rows(block[0], found[1], state.missing)
-        add_gaussian(rows, posterior, self.means, *state.emissions)
+        gaps = missing_entries(rows)
+        if gaps is None:
+            add_gaussian(rows, posterior, self.means, *state.emissions)
+        else:
+            state.emissions += observed_sums(rows, gaps, posterior, self.means, self.variances)
         return add_sequences(state, *found)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
@@ -251,12 +258,27 @@ class FullChainUpdate:
         log_density = observed_log_density(block[0], lambda rows: full_log_density(rows, self.means, self.covariances))
         found = forward_backward(self.startprob, self.transmat, log_density, block[-1])
         rows, posterior, state.missing = seen_rows(block[0], found[1], state.missing)
+        gaps = missing_entries(rows)
+        if gaps is not None:
+            in_part = gaps.any(axis=1)
+            self._add_in_part(state, rows[in_part], gaps[in_part], posterior[in_part])
+            rows, posterior = rows[~in_part], posterior[~in_part]
         for sums, mean, gamma in zip(state.emissions, self.means, posterior.T, strict=True):
             gap = rows - mean
             weighted = gamma[:, None] * gap
             sums[0] += weighted.sum(axis=0)
             sums[1:] += weighted.T @ gap
         return add_sequences(state, *found)
+
+    def _add_in_part(self, state: ChainSums, rows: np.ndarray, gaps: np.ndarray, posterior: np.ndarray) -> None:
+        """Add vectors of which some cells are missing, with what each state expects there."""
+        given = GivenCells(self.means, self.covariances, rows, gaps)
+        for k, (sums, mean) in enumerate(zip(state.emissions, self.means, strict=True)):
+            for part, filled, spread in given.expected(k):
+                gamma, gap = posterior[part, k], filled - mean
+                weighted = gamma[:, None] * gap
+                sums[0] += weighted.sum(axis=0)
+                sums[1:] += weighted.T @ gap + np.tensordot(gamma, spread, 1)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
         return merged(first, second)
@@ -297,7 +319,13 @@ class _FullGaussians:
 
 
 def full_log_density(X: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """Log-densities of Gaussians with full covariances, shape (n, K)."""
+    """Log-densities of Gaussians with full covariances, of the cells that are there, shape (n, K)."""
+    gaps = missing_entries(X)
+    if gaps is not None:
+        in_part, table = gaps.any(axis=1), np.empty((len(X), len(means)))
+        table[~in_part] = full_log_density(X[~in_part], means, covariances)
+        table[in_part] = GivenCells(means, covariances, X[in_part], gaps[in_part]).log_density()
+        return table
     log_density = np.empty((len(X), len(means)))
     for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
         root = np.linalg.cholesky(covariance)
@@ -317,9 +345,17 @@ def _raised(covariance: np.ndarray, floor: Any) -> np.ndarray:
     return np.asarray((scaled + scaled.T) / 2 * np.outer(unit, unit))
 
 
+def missing_steps(X: np.ndarray) -> np.ndarray:
+    """Return which vectors are missing, of which no cell is there, shape (n,)."""
+    missing = np.isnan(X[:, 0])
+    if missing.any():
+        missing[missing] = np.isnan(X[missing]).all(axis=1)
+    return np.asarray(missing)
+
+
 def seen_rows(X: np.ndarray, posterior: np.ndarray, missing: Any) -> tuple[np.ndarray, np.ndarray, Any]:
     """The vectors that are not missing, with their posteriors, and the expected number of missing ones with those before."""
-    gone = np.isnan(X[:, 0])
+    gone = missing_steps(X)
     if not gone.any():
         return X, posterior, missing
     return X[~gone], np.ascontiguousarray(posterior[~gone]), missing + posterior[gone].sum(axis=0)

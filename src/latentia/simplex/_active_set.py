@@ -47,6 +47,39 @@ def improved_weights(
 
 
 @njit(nogil=True, cache=True)
+def least_observed_weights(vertices, points, observed, affine, weights):  # pragma: no cover - compiled
+    """Put into ``weights`` those of each row of ``points`` on the vertices, by the coordinates that are observed."""
+    n_vertices, d = vertices.shape
+    columns, point = np.empty((d + 1, n_vertices)), np.empty((1, d + 1))
+    lengths, usable = np.empty(n_vertices), np.ones((1, n_vertices), np.bool_)
+    for i in range(len(points)):
+        size = 0
+        for a in range(d):
+            if observed[i, a]:
+                point[0, size] = points[i, a]
+                for j in range(n_vertices):
+                    columns[size, j] = vertices[j, a]
+                size += 1
+        if affine:  # The origin moves to the centre of the vertices, and a constant coordinate keeps them independent.
+            squares = 0.0
+            for a in range(size):
+                centre = columns[a].mean()
+                point[0, a] -= centre
+                for j in range(n_vertices):
+                    columns[a, j] -= centre
+                    squares += columns[a, j] ** 2
+            lift = np.sqrt(squares / n_vertices) if squares > 0.0 else 1.0
+            point[0, size] = lift
+            columns[size] = lift
+            size += 1
+        for j in range(n_vertices):
+            lengths[j] = np.sqrt((columns[:size, j] ** 2).sum())
+        numbers = np.empty((1, min(size, n_vertices) + 1), np.int64)
+        weights[i] = 0.0
+        least_weights(columns[:size], lengths, point[:, :size], usable, weights[i : i + 1], numbers, affine, np.inf)
+
+
+@njit(nogil=True, cache=True)
 def least_weights(columns, lengths, points, usable, weights, numbers, affine, enough):  # pragma: no cover - compiled
     """Weights of each row of ``points`` on the columns that it may use, started from those in ``weights``.
 

@@ -107,6 +107,36 @@ def nonnegative_least_squares(
     return weights
 
 
+def observed_least_squares(
+    points: np.ndarray, observed: np.ndarray, vertices: np.ndarray, *, affine: bool, n_jobs: int | None = None
+) -> np.ndarray:
+    """Optimal nonnegative weights of each point on the vertices by some of its coordinates.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    observed : ndarray of bool, shape (n, d)
+        Which coordinates count; the others are not read.
+    vertices : ndarray of shape (K, d)
+    affine : bool
+        Whether weights sum to one.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+    """
+    weights = np.zeros((len(points), len(vertices)))
+    vertices, points = (np.ascontiguousarray(rows, dtype=np.float64) for rows in (vertices, points))
+
+    def solve(a: int, b: int) -> None:
+        _active_set.least_observed_weights(vertices, points[a:b], observed[a:b], affine, weights[a:b])
+
+    for_chunks(solve, len(points), _CHUNK, n_jobs)
+    return weights
+
+
 def _exact(
     points: np.ndarray, vertices: np.ndarray, start: np.ndarray | None, *, affine: bool, n_jobs: int | None
 ) -> np.ndarray:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._compressed import decompressed, uncompressed_name
 from ..._scratch import scratch_folder
-from ...exceptions import FileNotice, LatentiaError, warn
+from ...exceptions import FileNotice, LatentiaError, warn, write_parameter
 
 _CHUNK = 1 << 25
 _LOOKED_AT = 1 << 12  # bytes among which a text has no NUL
@@ -169,7 +169,8 @@ def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
                 byte = f" (byte {error.object[error.start]:#x})"
             name = encoding.removesuffix("-sig").upper()
             return LatentiaError(
-                f"{path}, line {line}: not {name} text{byte}. Save it as UTF-8, or name its encoding with encoding=."
+                f"{path}, line {line}: not {name} text{byte}. Save it as UTF-8, or name its encoding with "
+                f"{write_parameter('encoding')}."
             )
         if "\0" in text:
             line += text.count("\n", 0, text.index("\0"))

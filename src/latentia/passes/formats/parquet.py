@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._compressed import max_unpacked_size
-from ...exceptions import LatentiaError, MissingExtraError
+from ...exceptions import LatentiaError, MissingExtraError, write_parameter
 from ..cache import CacheWriter
 
 OPTIONS = ("columns",)
@@ -65,7 +65,7 @@ def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, op
             kind = schema.field(name).type
             if arrow_kind(kind) == "text":
                 raise LatentiaError(
-                    f"{path}: column {name!r} holds {kind}, and numbers are needed. Choose with columns=."
+                    f"{path}: column {name!r} holds {kind}, and numbers are needed. Choose with {write_parameter('columns')}."
                 )
         with CacheWriter(folder, [len(columns)], columns, source) as writer:
             start = 0

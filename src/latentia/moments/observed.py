@@ -14,9 +14,8 @@ import numpy as np
 
 from .._entries import missing_entries
 from ..exceptions import LatentiaError
-from ..moments import ColumnMoments
-from ..moments.vectors import checked_columns, column_sums, merged_columns
 from ..passes import Block, Blocks, accumulate
+from .vectors import ColumnMoments, checked_columns, column_sums, merged_columns
 
 
 class ObservedColumns(NamedTuple):
@@ -35,7 +34,7 @@ def observed_columns(blocks: Blocks, **options: Any) -> list[ObservedColumns]:
     """Columns of all parts: one pass. A column or row without any entry is an error."""
     found = []
     for part, (n, columns) in enumerate(accumulate(blocks, _Observed(len(blocks.shapes)), **options)):
-        what = f"View {part + 1}"
+        what = f"View {part + 1}" if len(blocks.shapes) > 1 else "The data"
         counts = np.broadcast_to(columns.n, columns.mean.shape)
         if (counts == 0).any():
             raise LatentiaError(f"{what}: column {int(np.argmax(counts == 0))} has no entry that is there: drop it.")

@@ -1,0 +1,82 @@
+"""Rows whose missing cells are normal given the others, for each of several normal distributions.
+
+Given the component, missing cells have mean mu_m + C_mo C_oo^-1 (x_o - mu_o) and covariance C_mm - C_mo C_oo^-1 C_om.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..exceptions import LatentiaError
+
+_AT_ONCE = 1 << 21  # numbers of covariances of rows at a time
+
+
+@dataclass(frozen=True)
+class GivenCells:
+    """Rows with missing cells, and each component's distribution of these given the others.
+
+    Attributes
+    ----------
+    means : ndarray of shape (K, D)
+    spread : ndarray of shape (K, D), (K, D, D) or (1, D, D)
+        Variances, or covariances, of the components or of all.
+    rows : ndarray of shape (n, D)
+    gaps : ndarray of bool, shape (n, D)
+        Cells that are missing.
+    """
+
+    means: np.ndarray
+    spread: np.ndarray
+    rows: np.ndarray
+    gaps: np.ndarray
+
+    def log_density(self) -> np.ndarray:
+        """Log-densities of the cells that are there, shape (n, K)."""
+        means, there = self.means, (~self.gaps).astype(np.float64)
+        if self.spread.ndim == 2:
+            own, centre = self.spread, means.mean(axis=0)
+            seen, about = np.where(self.gaps, 0.0, self.rows - centre), means - centre
+            squares = seen**2 @ (1 / own).T - 2 * seen @ (about / own).T
+            return np.asarray(-0.5 * (squares + there @ (about**2 / own + np.log(2 * np.pi * own)).T))
+        density = np.empty((len(self.rows), len(means)))
+        for k in range(len(means)):
+            for part, roots, rest in self._rooted(k):
+                scaled = np.linalg.solve(roots, rest[..., None])[..., 0]
+                heights = (scaled**2).sum(axis=1) + 2 * np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+                density[part, k] = -0.5 * (heights + np.log(2 * np.pi) * there[part].sum(axis=1))
+        return density
+
+    def expected(self, k: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Of component k: rows, what their cells are expected to be, (p, D), and covariances (p, D, D), or variances (p, D)."""
+        if self.spread.ndim == 2:
+            filled = np.where(self.gaps, self.means[k], self.rows)
+            yield slice(0, len(self.rows)), filled, np.where(self.gaps, self.spread[k], 0.0)
+            return
+        whole = self.spread[min(k, len(self.spread) - 1)]
+        for part, roots, rest in self._rooted(k):
+            there = ~self.gaps[part]
+            inverse = np.linalg.inv(roots)
+            inner = inverse.swapaxes(1, 2) @ inverse * (there[:, :, None] & there[:, None, :])
+            mean = np.where(there, self.rows[part], self.means[k] + (inner @ rest[..., None])[..., 0] @ whole)
+            spread = (whole - whole @ inner @ whole) * (~there[:, :, None] & ~there[:, None, :])
+            yield part, mean, spread
+
+    def _rooted(self, k: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Roots of the covariances, with those of missing cells as if of unit ones, and rows about the mean, zero there."""
+        covariance, d = self.spread[min(k, len(self.spread) - 1)], self.rows.shape[1]
+        step = max(_AT_ONCE // d**2, 1)
+        for start in range(0, len(self.rows), step):
+            part = slice(start, start + step)
+            gaps = self.gaps[part]
+            own = np.where(gaps[:, :, None] | gaps[:, None, :], np.eye(d), covariance)
+            try:
+                roots = np.linalg.cholesky(own)
+            except np.linalg.LinAlgError as error:
+                raise LatentiaError(
+                    "A covariance is singular: columns depend on each other, or n_components is too large for the rows."
+                ) from error
+            yield part, roots, np.where(gaps, 0.0, self.rows[part] - self.means[k])

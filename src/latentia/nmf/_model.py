@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,9 @@ from .._stages import Fitted, Staged
 from .._validation import check_gaps, number_table, table_blocks, weighted
 from ..evidence import Reading
 from ..exceptions import LatentiaError
+from ..moments import ColumnSpan, span_without_constants
+from ..passes import Blocks
+from ..simplex import nonnegative_least_squares
 from ._descent import Mixing, row_weights
 
 _APART = 1e100  # times that rows may be larger or smaller than components
@@ -33,6 +36,28 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     weights_: Annotated[np.ndarray, of.shares("K")]
     reconstruction_err_: Annotated[float, of.number(0.0)]
     relative_error_: Annotated[float, of.number(0.0)]
+
+    def _fit_varying(self, rows: Blocks) -> Self:
+        """Fit on the columns that are not constant; constants get the entries with which weights of rows come nearest to them."""
+        self._fit_in_span(rows)
+        span = vars(self).get("_span")
+        if span is not None:
+            left = span.left_out
+            weights = np.ascontiguousarray(self.transform(rows).T)
+            ones = nonnegative_least_squares(np.ones((1, weights.shape[1])), weights, n_jobs=self.n_jobs)
+            self.components_[:, left] = np.outer(ones, span.offset[left])
+        return self
+
+    def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
+        return span_without_constants(rows)
+
+    def _widen(self, span: ColumnSpan) -> None:
+        self.components_ = span.coefficients(self.components_)
+
+    def _select(self, table: Any) -> Any:
+        """The columns of a table that are not constant in the fit."""
+        span = vars(self).get("_span")
+        return table if span is None else span.select(table)
 
     def _reading(self, fitted: Fitted) -> Reading:
         """Weights of rows; beyond the row's size, which all weights follow, where rows may have any."""
@@ -115,8 +140,14 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
                 self._check_units(rows if gaps is None else rows[~gaps], unit)
                 yield (
                     rows,
-                    observed_weights(rows / unit, gaps, self.components_ / unit, self.mixing_kind_, self.n_jobs),
+                    self._weights_of(rows / unit, gaps, unit),
                 )
+
+    def _weights_of(self, rows: np.ndarray, gaps: np.ndarray | None, unit: float) -> np.ndarray:
+        """Weights of rows that are divided by a unit."""
+        gaps = None if gaps is None else self._select(gaps)
+        components = self._select(self.components_) / unit
+        return observed_weights(self._select(rows), gaps, components, self.mixing_kind_, self.n_jobs)
 
     @property
     def _n_features_out(self) -> int:

@@ -182,7 +182,7 @@ class ApproximateNMF(FactorModel):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, or if there are more
             components than rows or features carry.
         """
-        return self._fit_stages(weighted(table_blocks(self, X, reset=True), sample_weight))
+        return self._fit_varying(weighted(table_blocks(self, X, reset=True), sample_weight))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
         """There are none: descent reads rows."""

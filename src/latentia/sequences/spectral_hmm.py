@@ -536,7 +536,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """The steps of a fit."""
         whole, is_read = self._encoded(X, lengths, reset), isinstance(X, Blocks)
         seen = whole if is_read else observed(whole, self._kind.missing)
-        if reset and not isinstance(self._kind, Symbols | Counts) and self.init is None:
+        if reset and not isinstance(self._kind, Symbols | Counts):
             span = span_of(seen)
             if span is not None:
                 span.tell()
@@ -596,7 +596,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
 def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
     """Give what the states show of the columns that were kept entries for all columns."""
     model.means_ = span.points(model.means_)
-    model.variances_ = np.maximum(model.variances_ @ np.square(span.weights.T), of.LEAST)
+    model.variances_ = np.maximum(span.variances(model.variances_), of.LEAST)
     if "covariances_" in vars(model):
         model.covariances_ = span.covariances(model.covariances_)
 
@@ -620,7 +620,7 @@ def _starts(model: SpectralHMM, chain: Chain | None, moments: _Moments, part: Pa
     kind, k = moments.kind, model.n_components
     if model.init is not None:
         symbols = isinstance(kind, Symbols)
-        given = given_chain(model.init, k, len(moments.deviations), symbols, moments.deviations)
+        given = given_chain(model.init, k, moments.deviations, symbols, vars(model).get("_span"))
         return {
             "init": kind.chain((given.startprob, given.transmat, given.emissions))
             if isinstance(kind, Counts)

@@ -18,13 +18,14 @@ from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import solve_triangular
 
 from .. import _fields as of
 from ..exceptions import DroppedDataWarning, warn
 from ..passes import Block, Blocks, sample_rows
 from .vectors import dense_table
 
-_MOST = 512  # columns of which linear combinations are looked for; of more, constants and copies, in dense tables
+_MOST = 1000  # columns of which linear combinations are looked for; of more, constants and copies, in dense tables
 _DECIMALS = range(1, 9)
 _COARSE = (
     16.0  # steps in a standard deviation, below which a column is taken for counts or codes and not for rounded numbers
@@ -78,6 +79,18 @@ class ColumnSpan:
         kept = self.kept[self.kept < width]
         return ColumnSpan(kept, self.weights[:width, : len(kept)], self.offset[:width])
 
+    def with_columns(self, added: np.ndarray) -> ColumnSpan | None:
+        """With some more columns kept; None if these are all then."""
+        width, kept = len(self.offset), np.sort(np.append(self.kept, added))
+        if len(kept) == width:
+            return None
+        weights, offset = sparse.lil_array((width, width)), self.offset.copy()
+        weights[:, self.kept] = self.weights
+        weights[added] = 0.0
+        weights[added, added] = 1.0
+        offset[added] = 0.0
+        return ColumnSpan.of_kept(kept, weights, offset)
+
     @property
     def left_out(self) -> np.ndarray:
         """Columns that are not kept."""
@@ -118,8 +131,8 @@ class ColumnSpan:
         found[..., self.kept] = np.moveaxis(coefficients, axis, -1)
         return np.moveaxis(found, -1, axis)
 
-    def tell(self, names: Sequence[str] | None = None, table: str = "") -> None:
-        """Warn of the columns that are left out."""
+    def tell(self, names: Sequence[str] | None = None, table: str = "", entries: bool = True) -> None:
+        """Warn of the columns that are left out, and say whether the model has entries of them."""
         said = []
         for j in self.left_out[:_SHOWN]:
             own = self.weights[[j]]
@@ -131,7 +144,7 @@ class ColumnSpan:
         more = f" and {len(self.left_out) - _SHOWN} more" if len(self.left_out) > _SHOWN else ""
         warn(
             f"Left out{table and f' of {table}'}, as they say nothing of their own: {', '.join(said)}{more}. The model is "
-            f"that of the other {len(self.kept)} columns, and gives all of them their entries.",
+            f"that of the other {len(self.kept)} columns{', and gives all of them their entries' if entries else ''}.",
             DroppedDataWarning,
         )
 
@@ -233,7 +246,7 @@ def _checked(span: ColumnSpan | None, noise: np.ndarray, part: int, tables: Sequ
         wrong = np.any([_differ(own, part, span, noise) for own in tables], axis=0)
         if not wrong.any():
             return span
-        span = _with_columns(span, wrong)
+        span = span.with_columns(span.left_out[wrong])
     return None
 
 
@@ -265,25 +278,42 @@ def _combined(
 ) -> tuple[list[int], dict[int, tuple[np.ndarray, np.ndarray]]]:
     """Which columns are kept, and the others as combinations of these; what is rounded away of them is noted in place."""
     n, steps, deviations = len(rows), _steps(rows, eps), rows.std(axis=0)
-    basis, kept, combined = np.empty((n, 0)), list[int](), dict[int, tuple[np.ndarray, np.ndarray]]()
-    for j in columns:
-        if not deviations[j]:  # rows with missing cells alone show that it varies
-            kept.append(j)
-            continue
-        column = (rows[:, j] - mean[j]) / (deviations[j] * np.sqrt(n))
-        left = column - basis @ (basis.T @ column)
-        left -= basis @ (basis.T @ left)
+    constant = [j for j in columns if not deviations[j]]  # that they vary rows with missing cells alone show
+    columns = [j for j in columns if deviations[j]]
+    scaled = (rows[:, columns] - mean[columns]) / (deviations[columns] * np.sqrt(n))
+    combined = dict[int, tuple[np.ndarray, np.ndarray]]()
+    if _are_independent(np.linalg.qr(scaled, mode="r"), steps[columns], deviations[columns]):
+        return sorted([*constant, *columns]), combined
+    basis, roots, kept = np.empty((len(columns), n)), np.zeros((len(columns),) * 2), list[int]()
+    for i, j in enumerate(columns):
+        own, found = basis[: len(kept)], np.zeros(len(kept))
+        left = scaled[:, i].copy()
+        for _ in range(2):
+            along = own @ left
+            left -= along @ own
+            found += along
         size = float(np.linalg.norm(left))
         if size < _DEPENDENT:
-            found = np.linalg.lstsq(rows[:, kept] - mean[kept], rows[:, j] - mean[j], rcond=None)[0]
-            noise[j] = _most_noise(steps[j], steps[kept], deviations[j], found)
+            weights = solve_triangular(roots[: len(kept), : len(kept)], found) * deviations[j] / deviations[kept]
+            noise[j] = _most_noise(steps[j], steps[kept], deviations[j], weights)
             if size * deviations[j] <= noise[j]:
-                sources = np.flatnonzero(np.abs(found) * deviations[kept] > _COUNTS * noise[j])
-                combined[j] = np.array(kept)[sources], found[sources]
+                sources = np.flatnonzero(np.abs(weights) * deviations[kept] > _COUNTS * noise[j])
+                combined[j] = np.array(kept)[sources], weights[sources]
                 continue
+        roots[: len(kept), len(kept)], roots[len(kept), len(kept)], basis[len(kept)] = found, size, left / size
         kept.append(j)
-        basis = np.column_stack([basis, left / size])
-    return kept, combined
+    return sorted([*constant, *kept]), combined
+
+
+def _are_independent(root: np.ndarray, steps: np.ndarray, deviations: np.ndarray) -> bool:
+    """Whether each column leaves more than its rounding of those before it, by the triangular root of their correlations."""
+    sizes = np.abs(np.diag(root))
+    if sizes.min(initial=1.0) <= _EXACT:
+        return False
+    inverse = solve_triangular(root, np.eye(len(root)))
+    weights = np.triu(inverse * np.diag(root), 1) * deviations / deviations[:, None]
+    noise = [_most_noise(step, steps, own, along) for step, own, along in zip(steps, deviations, weights.T, strict=True)]
+    return bool((sizes * deviations > noise)[sizes < _DEPENDENT].all())
 
 
 def _most_noise(step: float, steps: np.ndarray, deviation: float, weights: np.ndarray) -> float:
@@ -325,18 +355,3 @@ def _differ(blocks: Blocks, part: int, span: ColumnSpan, noise: np.ndarray) -> n
         own, said = table[:, left], span.offset[left] + (weights @ table[:, span.kept].T).T
         wrong |= ((np.abs(own - said) > limit) | (np.isnan(said) & ~np.isnan(own))).any(axis=0)
     return wrong
-
-
-def _with_columns(span: ColumnSpan, wrong: np.ndarray) -> ColumnSpan | None:
-    """The span with some more columns kept."""
-    added, width = span.left_out[wrong], len(span.offset)
-    kept = np.sort(np.append(span.kept, added))
-    if len(kept) == width:
-        return None
-    weights = sparse.lil_array((width, width))
-    weights[:, span.kept] = span.weights
-    weights[added] = 0.0
-    weights[added, added] = 1.0
-    offset = span.offset.copy()
-    offset[added] = 0.0
-    return ColumnSpan.of_kept(kept, weights, offset)

@@ -52,8 +52,8 @@ class ColumnSpan:
         o.
     """
 
-    kept: Annotated[np.ndarray, of.places("R")]
-    weights: Annotated[sparse.csr_array, of.sparse_matrix("* R")]
+    kept: Annotated[np.ndarray, of.places("O")]
+    weights: Annotated[sparse.csr_array, of.sparse_matrix("* O")]
     offset: Annotated[np.ndarray, of.numbers("*")]
 
     @classmethod

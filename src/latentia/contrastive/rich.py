@@ -234,7 +234,9 @@ class RichComponents(Staged):
         }
         for (j, order), one in self._cumulants.items():
             self._cumulants[j, order] = self._in_all_columns(j, one)
-        self._scale = np.sqrt(np.maximum([span.variances(own**2) for span, own in zip(spans, self._scale, strict=True)], 0.0))
+        self._scale = np.sqrt(
+            np.maximum([span.variances(own**2) for span, own in zip(spans, self._scale, strict=True)], 0.0)
+        )
         self._scale[self._scale == 0] = 1.0
         return self
 

@@ -268,7 +268,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         del self._rank
 
     def _rank_of(self, span: ColumnSpan | None) -> int | None:
-        """How many columns say something of their own, if not all; which others is told where sources are as many as columns."""
+        """How many columns say something of their own, if not all; the others are told where there is a source for each."""
         if span is None or self.whiten is False:
             return None
         if self.n_components is None:

@@ -356,7 +356,8 @@ def learned_columns(table: Table, distribution: Any, views: Any = None) -> tuple
     dealt = [list(range(start, end)) for start, end in pairwise(ends.tolist())]
     if [] in dealt:
         raise LatentiaError(f"View {dealt.index([]) + 1} says nothing that others do not: remove it.")
-    chosen, kinds, values, given = ([one[i] for i in own] for one in (chosen, kinds, values, given))
+    chosen = [chosen[i] for i in own]
+    kinds, values, given = [kinds[i] for i in own], [values[i] for i in own], [given[i] for i in own]
     names = [column.name for column in chosen]
     return Columns(names, kinds, values, dealt, given, len(table.columns), table.named), chosen
 

@@ -7,6 +7,7 @@ counts twice. Where nothing is assumed within views, combinations of columns of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -36,7 +37,8 @@ def span_of_views(blocks: Blocks, within: bool) -> ColumnSpan | None:
         return None
     views = np.repeat(np.arange(len(widths)), widths)
     told = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
-    if {views[j] for j, sources in told.items() if len(sources)} - set(views[span.kept]):  # rows without noise: what each view says of the component the others say as well
+    # Of rows without noise each view may say all that the others say of the component.
+    if {views[j] for j, sources in told.items() if len(sources)} - set(views[span.kept]):
         return span.with_columns(np.array([j for j, sources in told.items() if len(sources)]))
     if within:
         return span
@@ -62,11 +64,11 @@ def reduced_views(blocks: Blocks, kept: Sequence[np.ndarray]) -> Blocks:
     return blocks.map(lambda block: [_selected(table, own) for table, own in zip(block, kept, strict=False)], shapes)
 
 
-def _joined(block: Block) -> object:
+def _joined(block: Block) -> Any:
     if any(sparse.issparse(table) for table in block):
         return sparse.csr_array(sparse.hstack(list(block), format="csr"))
     return np.hstack(list(block))
 
 
-def _selected(table: object, columns: np.ndarray) -> object:
+def _selected(table: Any, columns: np.ndarray) -> Any:
     return table[:, columns] if sparse.issparse(table) else np.take(table, columns, axis=1)

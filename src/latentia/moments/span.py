@@ -107,7 +107,9 @@ class ColumnSpan:
 
     def select(self, table: Any) -> Any:
         """The columns of a table that are kept."""
-        return table[:, self.kept] if sparse.issparse(table) else np.take(table, self.kept, axis=1)  # rows stay in one piece
+        return (
+            table[:, self.kept] if sparse.issparse(table) else np.take(table, self.kept, axis=1)
+        )  # rows stay in one piece
 
     def points(self, points: np.ndarray) -> np.ndarray:
         """Points (..., r) in the kept columns, in all columns."""
@@ -197,7 +199,9 @@ def span_of_moments(mean: np.ndarray, covariance: np.ndarray) -> ColumnSpan | No
     kept, weights = list[int](), dict[int, tuple[np.ndarray, np.ndarray]]()
     for j in np.flatnonzero(deviations):
         beside = np.array([mean[kept] - mean[j], deviations[kept] - deviations[j]])
-        alike = (1 - correlation[j, kept] <= _EXACT_OF_SUMS**2) & (np.abs(beside) <= _EXACT_OF_SUMS * deviations[j]).all(axis=0)
+        alike = (1 - correlation[j, kept] <= _EXACT_OF_SUMS**2) & (
+            np.abs(beside) <= _EXACT_OF_SUMS * deviations[j]
+        ).all(axis=0)
         found = np.linalg.lstsq(correlation[np.ix_(kept, kept)], correlation[kept, j], rcond=None)[0]
         if alike.any():
             weights[int(j)] = np.array(kept)[alike][:1], np.ones(1)
@@ -282,7 +286,7 @@ def _combined(
     columns = [j for j in columns if deviations[j]]
     scaled = (rows[:, columns] - mean[columns]) / (deviations[columns] * np.sqrt(n))
     combined = dict[int, tuple[np.ndarray, np.ndarray]]()
-    if _are_independent(np.linalg.qr(scaled, mode="r"), steps[columns], deviations[columns]):
+    if _are_independent(np.asarray(np.linalg.qr(scaled, mode="r")), steps[columns], deviations[columns]):
         return sorted([*constant, *columns]), combined
     basis, roots, kept = np.empty((len(columns), n)), np.zeros((len(columns),) * 2), list[int]()
     for i, j in enumerate(columns):
@@ -312,7 +316,9 @@ def _are_independent(root: np.ndarray, steps: np.ndarray, deviations: np.ndarray
         return False
     inverse = solve_triangular(root, np.eye(len(root)))
     weights = np.triu(inverse * np.diag(root), 1) * deviations / deviations[:, None]
-    noise = [_most_noise(step, steps, own, along) for step, own, along in zip(steps, deviations, weights.T, strict=True)]
+    noise = [
+        _most_noise(step, steps, own, along) for step, own, along in zip(steps, deviations, weights.T, strict=True)
+    ]
     return bool((sizes * deviations > noise)[sizes < _DEPENDENT].all())
 
 

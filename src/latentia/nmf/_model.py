@@ -38,7 +38,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     relative_error_: Annotated[float, of.number(0.0)]
 
     def _fit_varying(self, rows: Blocks) -> Self:
-        """Fit on the columns that are not constant; constants get the entries with which weights of rows come nearest to them."""
+        """Fit on the columns that are not constant, and give constants the entries that weights of rows fit best."""
         self._fit_in_span(rows)
         span = vars(self).get("_span")
         if span is not None:

@@ -14,9 +14,7 @@ from ._chain import Chain
 _FROM_ONE = 1e-6  # by which sums of probabilities may be off one
 
 
-def given_chain(
-    init: Any, k: int, deviations: np.ndarray, symbols: bool, span: ColumnSpan | None = None
-) -> Chain:
+def given_chain(init: Any, k: int, deviations: np.ndarray, symbols: bool, span: ColumnSpan | None = None) -> Chain:
     """The chain of a dict, or of a fitted model of this library or of hmmlearn.
 
     Parameters

@@ -21,6 +21,7 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from .. import _fields as of
+from .._entries import LARGEST
 from ..exceptions import DroppedDataWarning, warn
 from ..passes import Block, Blocks, sample_rows
 from .vectors import dense_table
@@ -235,13 +236,13 @@ def _span(kept: np.ndarray, others: dict[int, tuple[np.ndarray, np.ndarray]], me
 
 
 def _sample(blocks: Blocks, part: int) -> tuple[np.ndarray, float] | None:
-    """Some rows, and the precision of their numbers; None where rows are infinite, or too wide and sparse."""
+    """Some rows, and the precision of their numbers; None where powers of these are out of range, or rows too wide and sparse."""
     table = sample_rows(blocks)[part]
     if sparse.issparse(table) and table.shape[1] > _MOST:
         return None
     rows = dense_table(table)
     eps = np.finfo(np.float32).eps if table.dtype == np.float32 else np.finfo(np.float64).eps
-    return None if not len(rows) or np.isinf(rows).any() else (rows, float(eps))
+    return None if not len(rows) or (np.abs(rows) > LARGEST).any() else (rows, float(eps))
 
 
 def _checked(span: ColumnSpan | None, noise: np.ndarray, part: int, tables: Sequence[Blocks]) -> ColumnSpan | None:

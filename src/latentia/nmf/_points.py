@@ -55,7 +55,8 @@ class Table:
                     "No row has a positive sum, so that rows cannot be scaled to one. Use mixing='simplex'.",
                     parameter="mixing", value=mixing,
                 )  # fmt: skip
-            scales = np.where(sums > 0, 1.0 / np.maximum(sums, _DARK * float(np.median(bright))), 0.0)
+            least = max(_DARK * float(np.median(bright)), np.finfo(float).tiny)
+            scales = np.where(sums > 0, 1.0 / np.maximum(sums, least), 0.0)
         rows = sparse.diags_array(scales) @ self.rows if sparse.issparse(self.rows) else self.rows * scales[:, None]
         directions = None
         k = min(n, d, _PER_COMPONENT * n_components + _MORE)

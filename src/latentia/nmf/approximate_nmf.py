@@ -189,7 +189,8 @@ class ApproximateNMF(FactorModel):
 
     def _recover(self, moments: None, part: Part, whole: Any) -> _Found:
         """The best of the starts."""
-        table, blocks = table_of(part.rows), part.rows
+        table = table_of(part.rows)
+        blocks = Blocks.from_array(table.rows)
         _check_nonnegative(table)
         left, right, bound, energy = self._range_of(table)
         # Starts, each with a few rounds of descent.
@@ -210,9 +211,7 @@ class ApproximateNMF(FactorModel):
     def _in_order(self, ended: list[_Tried], blocks: Blocks, table: Table) -> tuple[np.ndarray, np.ndarray, float]:
         """Components of the best, the strongest first, their shares, and its error."""
         best = min(ended, key=lambda one: one.error)
-        sums: FactorSums = accumulate(
-            blocks, FactorUpdate(best.components, "cone", Descent(), scale=1 / table.unit), self.n_jobs
-        )
+        sums: FactorSums = accumulate(blocks, FactorUpdate(best.components, "cone", Descent()), self.n_jobs)
         lengths = np.linalg.norm(best.components, axis=1, keepdims=True)
         strengths = np.diag(sums.gram)[:, None] * lengths**2
         order = np.argsort(-strengths[:, 0], kind="stable")
@@ -256,7 +255,7 @@ class ApproximateNMF(FactorModel):
 
     def _descended(self, start: _Tried, blocks: Blocks, table: Table, rounds: Any) -> _Tried:
         descent = Descent(_TOL)
-        update = FactorUpdate(start.components, "cone", descent, scale=1 / table.unit)
+        update = FactorUpdate(start.components, "cone", descent)
         found = refine(update, over(blocks, self.n_jobs, self.verbose), rounds, until=descent.settled)
         sums: FactorSums = accumulate(blocks, update.at(*found.values), self.n_jobs)
         return _Tried(found.values[0], sums.relative_error, len(descent.errors) + 1)

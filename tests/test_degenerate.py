@@ -23,12 +23,13 @@ from latentia.contrastive import (
 )
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
+from latentia.evidence import trivial_checks
 from latentia.exceptions import DroppedDataWarning, LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.moments import span_of
 from latentia.nmf import ApproximateNMF, PoissonNMF, SeparableNMF
-from latentia.passes import Blocks, deal
+from latentia.passes import Blocks, RowGroups, deal, deal_together
 from latentia.sequences import SpectralHMM
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
@@ -318,6 +319,27 @@ def test_cells_that_others_lack_are_something_of_its_own():
     fewer = np.where(np.arange(500) % 7, X[:, 1], np.nan)
     span = span_of(Blocks.from_array(np.column_stack([X, fewer, X[:, 0] - X[:, 2]])))
     assert list(span.left_out) == [3, 4]
+
+
+def test_groups_of_few_different_rows_all_have_rows():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        leaders = rng.integers(2**60, size=5)[rng.integers(5, size=100)]
+        assert set(deal_together(RowGroups(4), leaders).of(np.arange(100))) == set(range(4))
+    X = rng.normal(size=(4, 5))[rng.integers(4, size=300)]
+    assert SphericalGaussianMixture(3).fit(X).evidence_.grade
+    assert SpectralHMM(range(2, 4), kind="counts").fit(np.array([[3, 0], [1, 2], [0, 5]]), lengths=[3]).evidence_.grade
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_numbers_at_the_ends_of_floating_point():
+    X = np.array([[1, 0], [0, 1e-310], [1e-310, 0], [0, 2e-310]])
+    assert SeparableNMF(2, mixing="cone").fit(X).evidence_.grade
+    assert (
+        trivial_checks(np.array([0.0, 1e200]), np.array([1e200, 0.0]), extra=0, n_rows=2, against="one")[0].holds
+        is False
+    )
+    assert span_of(Blocks.from_array(np.column_stack([1e160 * X, np.arange(4) * 1e200]))) is None
 
 
 def test_what_a_span_is():

@@ -68,7 +68,10 @@ class Part:
     @cached_property
     def rows(self) -> Blocks:
         """The rows of these groups."""
-        return self.source.group(self.groups, self.dealt)
+        found = self.source.group(self.groups, self.dealt)
+        if getattr(found, "n_rows", 1) == 0:
+            raise LatentiaError("A part of the data has no rows: there are too few different ones.")
+        return found
 
     @property
     def is_whole(self) -> bool:

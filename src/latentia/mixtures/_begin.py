@@ -63,8 +63,6 @@ def likeliest_start(
         The only starts, and no moves: those that led to the fit of which this is a part.
     """
     rows = GaussianRows.balls(blocks, moments.statistic.coordinates, moments.least_variance, _MOST_ROWS)
-    if not len(rows.table):
-        raise LatentiaError("A part of the data has no rows: there are too few different ones.")
     only = () if MOMENTS in ways and by_moments is None else ways  # where a part lacks it, all compete
     labels = label_starts(rows.table, k, only) if others else {}
     shares = {name: shares_of_labels(one, k) for name, one in labels.items()}
@@ -104,8 +102,6 @@ def _stretched_labels(table: np.ndarray, k: int, only: Collection[str]) -> dict[
 def gain_over_one_fewer(blocks: Blocks, moments: Moments, mixture: Mixture) -> float:
     """Nats a row that a spherical mixture gains over one with two of its components merged, less Schwarz's penalty."""
     rows = GaussianRows.balls(blocks, moments.statistic.coordinates, moments.least_variance, _MOST_ROWS)
-    if not len(rows.table):
-        raise LatentiaError("A part of the data has no rows: there are too few different ones.")
     whole = rows.climb(moments.in_coordinates(mixture), _STEPS)
     fewer = merged_shares(rows.table, whole.shares, "spherical", _MERGERS)
     best = max(rows.climb(rows.start(shares), _STEPS).height for shares in fewer)

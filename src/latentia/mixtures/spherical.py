@@ -38,7 +38,7 @@ from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
 from ..moments import ColumnSpan, FramedSums, WideSums, span_of
-from ..passes import Blocks, RowGroups, content_keys, sample_rows
+from ..passes import Blocks, RowGroups, content_keys, deal_together, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._cloud import structure_checks
 from ._evidence import Measured, checks_of, shape_checks
@@ -293,7 +293,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         if sparse.issparse(table):
             return dealt
         keys = content_keys(table) >> np.uint64(1)
-        return RowGroups(dealt.n, dealt.seed, leaders=keys.astype(np.int64))
+        return deal_together(RowGroups(dealt.n, dealt.seed), keys.astype(np.int64))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
         """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""

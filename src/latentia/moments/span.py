@@ -236,7 +236,7 @@ def _span(kept: np.ndarray, others: dict[int, tuple[np.ndarray, np.ndarray]], me
 
 
 def _sample(blocks: Blocks, part: int) -> tuple[np.ndarray, float] | None:
-    """Some rows, and the precision of their numbers; None where powers of these are out of range, or rows too wide and sparse."""
+    """Some rows, and the precision of their numbers; None where powers are out of range, or rows wide and sparse."""
     table = sample_rows(blocks)[part]
     if sparse.issparse(table) and table.shape[1] > _MOST:
         return None

@@ -246,6 +246,16 @@ class Additive(Staged):
 
     def _fit_sums(self, sums: Any, rows: Blocks | None) -> Self:
         self.moments_ = sums
+        self._fit_sums_in_span(sums, rows)
+        self.evidence_.checks += [*_outside_of_frame(sums), _of_moments(sums, rows)]
+        return self
+
+    def _fit_sums_in_span(self, sums: Any, rows: Blocks | None) -> None:
+        """Fit what sums say of the columns that say something of their own, where these may be fewer: see `_fit_in_span`."""
+        self._fit_selected(sums, rows)
+
+    def _fit_selected(self, sums: Any, rows: Blocks | None) -> None:
+        """Fit what sums say, and refine it on rows of the same columns."""
         asked = vars(self).get("refine")
         if rows is None and asked is not None:
             self.refine = 0
@@ -255,8 +265,6 @@ class Additive(Staged):
         finally:
             if asked is not None:
                 self.refine = asked
-        self.evidence_.checks += [*_outside_of_frame(sums), _of_moments(sums, rows)]
-        return self
 
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
         if exact is None and self.keep_moments:

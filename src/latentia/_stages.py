@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,7 +68,10 @@ class Part:
     @cached_property
     def rows(self) -> Blocks:
         """The rows of these groups."""
-        return self.source.group(self.groups, self.dealt)
+        found = self.source.group(self.groups, self.dealt)
+        if getattr(found, "n_rows", 1) == 0:
+            raise LatentiaError("A part of the data has no rows: there are too few different ones.")
+        return found
 
     @property
     def is_whole(self) -> bool:
@@ -337,14 +340,22 @@ class Staged(Estimator):
 
     def _fit_in_span(self, rows: Any, *more: Any) -> Self:
         """Fit on the columns that say something of their own; `_widen` then gives all columns their entries."""
-        span = span_of(rows, more=more)
+        span = self._span_of(rows, more)
         if span is None:
             return self._fit_rows(rows, *more)
+        return self._fit_columns(span, lambda: self._fit_rows(*(span.reduce(table) for table in (rows, *more))))
+
+    def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
+        """Which columns say something of their own; None where these are all."""
+        return span_of(rows, more=more)
+
+    def _fit_columns(self, span: ColumnSpan, fit: Callable[[], object]) -> Self:
+        """Let a function fit the columns that are kept, and give all columns their entries."""
         width, names = self.n_features_in_, self._column_names
         span.tell(names)
         self.n_features_in_ = len(span.kept)
         self._column_names = None if names is None else [names[i] for i in span.kept]
-        self._fit_rows(*(span.reduce(table) for table in (rows, *more)))
+        fit()
         self.n_features_in_, self._column_names, self._span = width, names, span
         self._widen(span)
         return self

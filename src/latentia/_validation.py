@@ -505,13 +505,19 @@ def finite_blocks(
     return MappedBlocks(blocks, checked, blocks.shapes, blocks.names)
 
 
-def gaps_of(blocks: Blocks) -> np.ndarray | None:
-    """Which cells of all rows are missing, shape (n, D); None where none are. A row or column of nothing else is an error."""
+def missing_cells(blocks: Blocks) -> np.ndarray | None:
+    """Which cells of all rows are missing, shape (n, D); None where none are."""
     if not any(missing_entries(block[0]) is not None for block in blocks):
         return None
-    found = [(block.rows, np.isnan(np.asarray(block[0], dtype=np.float64))) for block in blocks]
-    gaps = np.vstack([one for _, one in found])
-    check_gaps(gaps, np.concatenate([rows for rows, _ in found]))
+    return np.vstack([np.isnan(np.asarray(block[0], dtype=np.float64)) for block in blocks])
+
+
+def gaps_of(blocks: Blocks) -> np.ndarray | None:
+    """The same; a row or column of nothing else is an error."""
+    gaps = missing_cells(blocks)
+    if gaps is None:
+        return None
+    check_gaps(gaps, np.concatenate([block.rows for block in blocks]))
     empty = gaps.all(axis=0)
     if empty.any():
         raise LatentiaError(f"Column {int(np.argmax(empty))} has no cell that is there, all are NaN: drop it.")

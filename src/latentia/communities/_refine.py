@@ -319,14 +319,15 @@ def _with_degrees(gamma: np.ndarray, expected: np.ndarray) -> np.ndarray:
     found = np.empty_like(gamma)
     for a in range(0, len(gamma), _ROWS):
         part = gamma[a : a + _ROWS]
-        nu = (part - expected).max(axis=1, keepdims=True)
+        nu, least = (part - expected).max(axis=1, keepdims=True), np.maximum(part, _TINY)  # no share is above one
         for _ in range(_NEWTON):
-            shares = part / (nu + expected)
+            whole = np.maximum(nu + expected, least)
+            shares = part / whole
             left = shares.sum(axis=1, keepdims=True) - 1
             if np.abs(left).max() < _SUMS_TO_ONE:
                 break
-            nu = nu + left / np.maximum((shares / (nu + expected)).sum(axis=1, keepdims=True), _TINY)
-        found[a : a + _ROWS] = _normalised(part / (nu + expected))
+            nu = nu + left / np.maximum((shares / whole).sum(axis=1, keepdims=True), _TINY)
+        found[a : a + _ROWS] = _normalised(part / np.maximum(nu + expected, least))
     return found
 
 

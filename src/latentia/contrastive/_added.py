@@ -106,7 +106,7 @@ class AddedViews(Additive):
             return None
         spans = vars(self).get("_spans") or tuple(ColumnSpan.whole(n) for n in (self.n_features_in_, width))
         of_u, of_v = spans
-        width, shape = len(of_v.weights), (len(of_v.weights), len(of_u.weights))
+        width, shape = len(of_v.offset), (len(of_v.offset), len(of_u.offset))
         found = np.eye(width) if isinstance(self.linear_map, str) else view_table(self.linear_map, "linear_map")
         if found.shape != shape:
             said = "'identity'" if isinstance(self.linear_map, str) else f"an array of shape {found.shape}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -18,7 +18,7 @@ from .._stages import Fitted, Part
 from .._validation import weighted
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks, mean_cosine
 from ..exceptions import LatentiaError
-from ..moments import ColumnSpan, span_of
+from ..moments import ColumnSpan, FramedSums, span_of
 from ..passes import Blocks, RowGroups, deal
 from ._added import AddedViews, Joint
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
@@ -120,20 +120,39 @@ class ContrastiveEstimator(AddedViews):
         rows = weighted(self._read(U, V, y), sample_weight)
         orders = orders_of(self.method, self.order) if self.linear_map is None else []
         check_shape(rows.n_rows, [width for _, width in rows.shapes], orders)
-        if self.keep_moments or any(getattr(self, name) is not None for name in self._by_number):
-            return self._fit_rows(rows)
-        found = [span_of(rows, part) for part in (0, 1)]
-        if found == [None, None]:
-            return self._fit_rows(rows)
-        spans = [span or ColumnSpan.whole(width) for span, (_, width) in zip(found, rows.shapes, strict=False)]
-        for part, (span, name, names) in enumerate(zip(spans, "UV", (self._column_names, self._v_names), strict=True)):
-            if len(span.left_out):
-                span.tell(names, name)
-                rows = span.reduce(rows, part)
-        return _fit_in_spans(self, rows, *spans)
+        if self.keep_moments or self._speaks_of_numbers:
+            return self._fit_stages(rows)
+        spans = self._spans_of(*(span_of(rows, part) for part in (0, 1)))
+        if spans is None:
+            return self._fit_stages(rows)
+        few = rows
+        for part, span in enumerate(spans):
+            few = span.reduce(few, part) if len(span.left_out) else few
+        return _fit_in_spans(self, lambda: self._fit_stages(few), *spans)
 
-    def _fit_rows(self, rows: Blocks, *more: Any) -> Self:
-        return self._fit_stages(rows)
+    def _fit_sums_in_span(self, sums: FramedSums, rows: Blocks | None) -> None:
+        width, end = self.n_features_in_, self.n_features_in_ + self.n_features_v_
+        spans = None if self._speaks_of_numbers else self._spans_of(
+            sums.select(np.arange(width)).span, sums.select(np.arange(width, end)).span
+        )  # fmt: skip
+        if spans is None:
+            return self._fit_selected(sums, rows)
+        kept = np.concatenate([spans[0].beside(spans[1]).kept, np.arange(end, len(sums.center))])
+        _fit_in_spans(self, lambda: self._fit_selected(sums.select(kept), rows), *spans)
+
+    @property
+    def _speaks_of_numbers(self) -> bool:
+        """Whether a parameter speaks of columns by their numbers, all of which count then."""
+        return any(getattr(self, name) is not None for name in self._by_number)
+
+    def _spans_of(self, of_u: ColumnSpan | None, of_v: ColumnSpan | None) -> tuple[ColumnSpan, ColumnSpan] | None:
+        """Both spans, if one leaves columns out, which are told."""
+        if of_u is None and of_v is None:
+            return None
+        for span, table, names in ((of_u, "U", self._column_names), (of_v, "V", self._v_names)):
+            if span is not None:
+                span.tell(names, table)
+        return of_u or ColumnSpan.whole(self.n_features_in_), of_v or ColumnSpan.whole(self.n_features_v_)
 
     def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
         """Give arrays of the columns that were kept entries for all columns of both views."""
@@ -150,7 +169,7 @@ class ContrastiveEstimator(AddedViews):
             for name, worst in (("component_errors", np.max), ("found_again", np.min), ("shares", np.min)):
                 values = getattr(evidence, name)
                 if values is not None:
-                    wide = np.full(len(of_u.weights), worst(values))
+                    wide = np.full(len(of_u.offset), worst(values))
                     wide[of_u.kept] = values
                     setattr(evidence, name, wide)
 
@@ -287,17 +306,17 @@ class ContrastiveEstimator(AddedViews):
             raise LatentiaError("_own_given_views has not the columns of both views")
 
 
-def _fit_in_spans(model: C, rows: Blocks, of_u: ColumnSpan, of_v: ColumnSpan) -> C:
-    """Fit on the columns that say something of their own, and give all columns their entries."""
+def _fit_in_spans(model: C, fit: Callable[[], object], of_u: ColumnSpan, of_v: ColumnSpan) -> C:
+    """Let a function fit the columns that say something of their own, and give all columns their entries."""
     names = model._column_names, model._v_names
     model.n_features_in_, model.n_features_v_ = len(of_u.kept), len(of_v.kept)
     model._column_names, model._v_names = (
         own if own is None else [own[i] for i in span.kept] for own, span in zip(names, (of_u, of_v), strict=True)
     )
     model._spans = of_u, of_v
-    model._fit_rows(rows)
+    fit()
     del model._spans
-    model.n_features_in_, model.n_features_v_ = len(of_u.weights), len(of_v.weights)
+    model.n_features_in_, model.n_features_v_ = len(of_u.offset), len(of_v.offset)
     (model._column_names, model._v_names), model._span = names, of_u.beside(of_v)
     model._widen_views(of_u, of_v)
     return model

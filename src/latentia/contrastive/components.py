@@ -326,7 +326,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
             for axis in range(order):
                 cumulant = self._span.directions(cumulant, axis)
             self._cumulants[order] = cumulant
-        self._n_features_out = len(of_u.weights)
+        self._n_features_out = len(of_u.offset)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -26,6 +26,7 @@ from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, weighted
 from ..evidence import Check, Evidence, Misfit, PartErrors, above, at_least, at_most, error_checks, mean_cosine
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..moments import ColumnSpan, span_of
 from ..passes import Blocks, RowGroups, deal
 from ._rich_maps import FIRM, Left, Parts, Plan, find_parts, left_over, solve
 from ._rich_moments import MOST_ORDER, N_GROUPS, RowCumulants, ViewCumulants, cumulants_of, scaled
@@ -165,6 +166,7 @@ class RichComponents(Staged):
     evidence_: Annotated[Evidence, of.Letters({"K": "N"})]
     _scale: Annotated[np.ndarray, of.numbers("I V", of.LEAST)]
     _cumulants: Annotated[dict[tuple[int, int], np.ndarray], of.numbers("...")]
+    _spans: Annotated[list[ColumnSpan], of.optional(of.Field())]
 
     def __init__(
         self,
@@ -208,7 +210,41 @@ class RichComponents(Staged):
         """
         blocks = weighted(_views(X), sample_weight)
         self.n_views_, self.n_features_in_ = len(blocks.shapes), blocks.shapes[0][1]
-        return self._fit_stages(blocks)
+        return self._fit_in_spans(blocks)
+
+    def _fit_in_spans(self, blocks: Blocks) -> RichComponents:
+        """Fit on the columns of each view that say something of their own, and give all columns their entries."""
+        width, found = self.n_features_in_, [span_of(blocks, part) for part in range(self.n_views_)]
+        spans = [span or ColumnSpan.whole(width) for span in found]
+        ranks = [len(span.kept) for span in spans]
+        if ranks == [width] * self.n_views_:
+            return self._fit_stages(blocks)
+        few = blocks
+        for part, span in enumerate(spans):
+            if len(span.left_out):
+                span.tell(table=f"view {part}")
+            few = span.reduce(few, part)
+        _check_widths(ranks, "columns that say something of their own")
+        self.n_features_in_ = ranks[0]
+        self._fit_stages(few)
+        self.n_features_in_, self._spans = width, spans
+        self.linear_maps_ = {
+            (i, j): spans[i].directions(spans[self.subsets_[j][0]].coefficients(one), axis=0)
+            for (i, j), one in self.linear_maps_.items()
+        }
+        for (j, order), one in self._cumulants.items():
+            self._cumulants[j, order] = self._in_all_columns(j, one)
+        self._scale = np.sqrt(
+            np.maximum([span.variances(own**2) for span, own in zip(spans, self._scale, strict=True)], 0.0)
+        )
+        self._scale[self._scale == 0] = 1.0
+        return self
+
+    def _in_all_columns(self, j: int, cumulant: np.ndarray) -> np.ndarray:
+        """A cumulant of component j in all columns of its first view."""
+        for axis in range(cumulant.ndim):
+            cumulant = self._spans[self.subsets_[j][0]].directions(cumulant, axis)
+        return cumulant
 
     def _dealt(self, rows: Blocks) -> RowGroups:
         return replace(deal(rows, DEALT, N_GROUPS), n=4)
@@ -369,9 +405,15 @@ class RichComponents(Staged):
                 f"X has views of {', '.join(str(shape[1]) for shape in blocks.shapes)} columns, and the model was fitted on "
                 f"{self.n_views_} of {self.n_features_in_}."
             )
+        maps, spans = dict(self.linear_maps_), vars(self).get("_spans")
+        for part, span in enumerate(spans or []):
+            blocks = span.reduce(blocks, part)
+        if spans:
+            maps = {(i, k): one[np.ix_(spans[i].kept, spans[self.subsets_[k][0]].kept)] for (i, k), one in maps.items()}
         cumulants = cumulants_of(blocks, n_jobs=self.n_jobs, progress=self.verbose)
-        maps, inverses = dict(self.linear_maps_), {key: np.linalg.inv(one) for key, one in self.linear_maps_.items()}
-        return Parts(system, given, cumulants, maps, inverses).cumulant(j, order)
+        inverses = {key: np.linalg.inv(one) for key, one in maps.items()}
+        found = Parts(system, given, cumulants, maps, inverses).cumulant(j, order)
+        return self._in_all_columns(j, found) if spans else found
 
     def covariance(self, component: int) -> np.ndarray:
         """Return the covariance of S_j, shape (d, d), where the sets identify it: see `cumulant`.
@@ -429,18 +471,21 @@ def _views(X: Any) -> Blocks:
         blocks = Blocks.from_array(*tables) if tables else None
     if blocks is None or len(blocks.shapes) < 2:
         raise LatentiaError(f"{'There is no view' if blocks is None else 'There is one view'}: two or more are needed.")
-    widths = [shape[1] for shape in blocks.shapes]
-    for i, width in enumerate(widths):
-        if width != widths[0]:
-            raise LatentiaError(
-                f"View {i} has {width} columns and view 0 has {widths[0]}: components have invertible maps, so that views need "
-                f"equally many. Reduce them to {min(widths)} or fewer, by PCA for example."
-            )
+    _check_widths([shape[1] for shape in blocks.shapes], "columns")
     if blocks.n_rows < _LEAST_ROWS:
         raise LatentiaError(
             f"The data has {blocks.n_rows} rows: cumulants of parts of the data need at least {_LEAST_ROWS}."
         )
     return blocks
+
+
+def _check_widths(widths: Sequence[int], what: str) -> None:
+    for i, width in enumerate(widths):
+        if width != widths[0]:
+            raise LatentiaError(
+                f"View {i} has {width} {what} and view 0 has {widths[0]}: components have invertible maps, so that views need "
+                f"equally many. Reduce them to {min(widths)} or fewer, by PCA for example."
+            )
 
 
 def _listed(X: Any) -> bool:

@@ -30,6 +30,7 @@ from ..evidence import Check, PartErrors, Reading
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refinement, over, refine
 from ..metrics import atom_coherence, atom_distances
+from ..moments import ColumnSpan, span_without_constants
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._averages import AVERAGED, averages
 from ._evidence import TOGETHER, Measured, dictionary_checks, others_checks
@@ -218,7 +219,13 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """
         blocks = weighted(table_blocks(self, X, reset=True), sample_weight)
         self._check_sizes(blocks)
-        return self._fit_stages(blocks)
+        return self._fit_in_span(blocks)
+
+    def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
+        return span_without_constants(rows)
+
+    def _widen(self, span: ColumnSpan) -> None:
+        self.components_ = span.coefficients(self.components_)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> RowGroups:
         """There are none: the graph is made of rows."""
@@ -416,7 +423,8 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         codes = number_table(X)
         if codes.shape[1] != len(self.components_):
             raise LatentiaError(f"Codes have {codes.shape[1]} columns, and there are {len(self.components_)} atoms.")
-        return np.asarray(codes @ self.components_)
+        rows = np.asarray(codes @ self.components_)
+        return rows if "_span" not in vars(self) else rows + self._span.offset
 
     @fitted
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
@@ -439,7 +447,10 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return -weighted_mean(left, sample_weight)
 
     def _codes(self, rows: Any) -> Codes:
-        return matching_pursuit(_dense(rows), self.components_, self.sparsity_, n_jobs=self.n_jobs)
+        rows, atoms, span = _dense(rows), self.components_, vars(self).get("_span")
+        if span is not None:
+            rows, atoms = span.select(rows), span.select(atoms)
+        return matching_pursuit(rows, atoms, self.sparsity_, n_jobs=self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

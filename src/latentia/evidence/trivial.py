@@ -37,7 +37,9 @@ def trivial_checks(
     """
     penalty = 0.5 * extra * np.log(max(n_rows, 2)) / max(n_rows, 1)
     gains = fitted - trivial
-    gain = float(gains.mean()) - penalty - deviations * float(gains.std()) / np.sqrt(max(len(gains), 1))
+    size = float(np.abs(gains).max(initial=0.0)) or 1.0  # squares of gains may be out of range
+    error = size * float((gains / size).std()) / np.sqrt(max(len(gains), 1))
+    gain = float(gains.mean()) - penalty - deviations * error
     if abs(gain) <= _ROUNDING * float(
         np.abs(trivial).mean()
     ):  # the same model, such as a fit of which one component is left

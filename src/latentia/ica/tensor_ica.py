@@ -43,6 +43,7 @@ from ..likelihood import Refine
 from ..linalg import Whitening, whiten
 from ..moments import (
     ColumnMoments,
+    ColumnSpan,
     FourthMoments,
     FourthSums,
     FramedSums,
@@ -254,13 +255,25 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             or with ``whiten=False`` columns that are not white or ``noise="gaussian"``.
         """
         rows = weighted(self._read(X), sample_weight)
-        span = None if self.keep_moments or self.whiten is False else span_of(rows)
-        self._rank = None if span is None else len(span.kept)
-        if span is not None and self.n_components is None:
-            span.tell(self._column_names)
+        if self.keep_moments:
+            return self._fit_stages(rows)
+        self._rank = self._rank_of(span_of(rows))
         self._fit_stages(rows)
         del self._rank
         return self
+
+    def _fit_sums_in_span(self, sums: FramedSums | WideSums, rows: Blocks | None) -> None:
+        self._rank = self._rank_of(sums.span)
+        self._fit_selected(sums, rows)
+        del self._rank
+
+    def _rank_of(self, span: ColumnSpan | None) -> int | None:
+        """How many columns say something of their own, if not all; the others are told where there is a source for each."""
+        if span is None or self.whiten is False:
+            return None
+        if self.n_components is None:
+            span.tell(self._column_names)
+        return len(span.kept)
 
     def _read(self, X: Any, *, reset: bool = True) -> Blocks:
         return table_blocks(self, X, reset=reset, sparse=False)

@@ -150,6 +150,8 @@ def shape_to_try(
             mixture = fit(rows, other)
         except LatentiaError:  # singular
             continue
+        if mixture.covariances is None or not np.isfinite(mixture.covariances).all():  # squares were out of range
+            continue
         height = float(normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1].mean())
         penalty = 0.5 * n_parameters(k, width, other) * np.log(blocks.n_rows) / blocks.n_rows
         gains[other] = height - penalty - least

@@ -23,6 +23,7 @@ from .._entries import LARGEST, is_missing
 from .._frames import frame_of, is_annotated, is_reading
 from .._validation import check_form, fits, refuse_cell
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
+from ..moments import span_of
 from ..passes import Blocks
 from ..passes.tables import unmasked
 
@@ -350,10 +351,37 @@ def learned_columns(table: Table, distribution: Any, views: Any = None) -> tuple
     empty = [column.place for column in chosen if all(map(is_missing, column.cells.tolist()))]
     if empty:
         raise LatentiaError(f"There is no cell in {empty[0]}, all are missing: drop it.")
-    ends = np.cumsum([0] + ([len(given)] if views is None else [len(view) for view in views]))
+    own = _own_columns(chosen, kinds)
+    ends = np.searchsorted(own, np.cumsum([0] + ([len(given)] if views is None else [len(view) for view in views])))
     dealt = [list(range(start, end)) for start, end in pairwise(ends.tolist())]
+    if [] in dealt:
+        raise LatentiaError(f"View {dealt.index([]) + 1} says nothing that others do not: remove it.")
+    chosen = [chosen[i] for i in own]
+    kinds, values, given = [kinds[i] for i in own], [values[i] for i in own], [given[i] for i in own]
     names = [column.name for column in chosen]
     return Columns(names, kinds, values, dealt, given, len(table.columns), table.named), chosen
+
+
+def _own_columns(columns: Sequence[Column], kinds: Sequence[str]) -> list[int]:
+    """Which columns say something of their own; others are told. Only numbers and counts can be combinations of several."""
+    codes = []
+    for column, kind in zip(columns, kinds, strict=True):
+        if kind == "categorical":
+            place = {value: float(i) for i, value in enumerate(column.values())}
+            codes.append(np.array([place.get(cell, np.nan) for cell in column.categories]))
+        else:
+            codes.append(column.numbers(kind))
+    span = span_of(Blocks.from_array(np.column_stack(codes)))
+    if span is not None:
+        coded = np.array(kinds)[span.kept] == "categorical"
+        few = len(span.kept) < 3  # three views are needed: rows without noise have so few
+        of_codes = [len(sources) > (0 if few else 1) and (few or kinds[j] == "categorical" or coded[sources].any())
+                    for j in span.left_out for sources in [span.weights[[j]].indices]]  # fmt: skip
+        span = span.with_columns(span.left_out[np.array(of_codes, bool)])
+    if span is None:
+        return list(range(len(columns)))
+    span.tell([column.name for column in columns], entries=False)
+    return [int(i) for i in span.kept]
 
 
 def _asked(distribution: Any, names: list[str]) -> list[Any]:

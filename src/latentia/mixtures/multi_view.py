@@ -42,6 +42,7 @@ from ..likelihood import Refine, Refined, Refinement, normalised, over, race, re
 from ..metrics import nearest_others
 from ..moments import (
     ColumnMoments,
+    ColumnSpan,
     CommonFrame,
     ObservedColumns,
     ViewMoments,
@@ -63,6 +64,7 @@ from ._dealt import deals
 from ._emissions import FLOOR, Emissions, Mixed, OneKind
 from ._linear import dependence_checks, linear_scores, linear_shares
 from ._methods import MixtureMethods
+from ._view_span import kept_by_view, reduced_views, span_of_views
 
 _OVERSAMPLE = 12
 _FEW, _RACED_ROWS = 10, 10_000  # steps of EM, and rows, by which ways to deal columns into views are compared
@@ -261,7 +263,24 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         blocks = weighted(blocks, sample_weight)
         self._layout = _layout(blocks, X, views) if self._columns is None else _layout_of(self._columns, blocks)
         self._check_count(blocks)
-        return self._fit_stages(blocks)
+        return self._fit_stages(blocks) if self._columns is not None else self._fit_in_span(blocks)
+
+    def _fit_in_span(self, rows: Blocks, *more: Any) -> MultiViewMixture:
+        """Fit on the columns that say something of their own among those of all views, and give all columns their entries."""
+        layout, span = self._layout, span_of_views(rows, self.distribution is not None)
+        if span is None:
+            return self._fit_stages(rows)
+        kept = kept_by_view(span, layout.widths)
+        span.tell([layout.place(column).removeprefix("column ") for column in range(sum(layout.widths))])
+        self._layout = layout.select(kept)
+        self._check_count(rows)
+        self._fit_stages(reduced_views(rows, kept))
+        self._layout, self._span = layout, span
+        self.means_ = layout.split(span.points(np.hstack(self.means_)))
+        if "variances_" in vars(self):
+            self.variances_ = layout.split(np.maximum(span.variances(np.hstack(self.variances_)), of.LEAST))
+        self._scales = [_deviations(one.moments) for one in observed_columns(rows, n_jobs=self.n_jobs)]
+        return self
 
     def _encoded(self, X: Any, views: Any) -> Blocks:
         """Features of columns of several kinds, with a part a view."""
@@ -298,7 +317,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         layout, observed, emissions = self._layout, observed_columns(rows, **options), self._emissions
         columns = _checked_columns([one.moments for one in observed], rows, emissions)
-        scales = [np.sqrt(np.where(c.variance > 0, c.variance, 1.0)) for c in columns]
+        scales = [_deviations(one) for one in columns]
         inverse = [np.where(c.variance > 0, 1.0 / scale, 0.0) for c, scale in zip(columns, scales, strict=True)]
         joined = _joined(_whole(rows, observed), layout.joined)
         found = [
@@ -455,7 +474,8 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         return self.fit(X, views=views, sample_weight=sample_weight).predict(X)
 
     def _n_parameters(self) -> int:
-        k, d, emissions = len(self.weights_), sum(self._layout.widths), self._emissions
+        k, emissions = len(self.weights_), self._emissions
+        d = len(self._span.kept) if "_span" in vars(self) else sum(self._layout.widths)
         return k - 1 + k * (d if emissions is None else emissions.n_parameters(d))
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
@@ -467,10 +487,12 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
                 parameter="distribution",
                 value=None,
             )
-        blocks, means = self.views_of(X), emissions.possible(np.hstack(self.means_))  # moments may lie outside
-        variances = np.hstack(self.variances_) if emissions.squares else None
+        span = vars(self).get("_span") or ColumnSpan.whole(sum(self._layout.widths))
+        means = emissions.possible(span.select(np.hstack(self.means_)))  # moments may lie outside
+        variances = span.select(np.hstack(self.variances_)) if emissions.squares else None
+        blocks, tables = self.views_of(X), emissions.table
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
-        return (emissions.log_density(emissions.table(block), means, variances) + log_weights for block in blocks)
+        return (emissions.log_density(span.select(tables(block)), means, variances) + log_weights for block in blocks)
 
     def views_of(self, X: Any) -> Blocks:
         """Return data like that of ``fit`` as blocks whose parts are the views.
@@ -559,6 +581,14 @@ class _Layout:
     @property
     def joined_widths(self) -> list[int]:
         return [sum(self.widths[i] for i in views) for views in self.joined]
+
+    def select(self, kept: Sequence[np.ndarray]) -> _Layout:
+        """The layout of some columns of each view."""
+        columns, names = (
+            None if whole is None else [[view[i] for i in own] for view, own in zip(whole, kept, strict=True)]
+            for whole in (self.columns, self.names)
+        )
+        return _Layout([len(own) for own in kept], columns, self.width, names)
 
     def split(self, table: np.ndarray) -> list[np.ndarray]:
         """From all features side by side, (K, D), to those of the views."""
@@ -895,6 +925,11 @@ def _missing(shares: list[np.ndarray] | None) -> list[Check]:
         "missing does not depend on its value. Features within views are not compared."
     )
     return [Check("missing cells", "share", float(1 - np.concatenate(shares).mean()), None, meaning, "model")]
+
+
+def _deviations(columns: ColumnMoments) -> np.ndarray:
+    """Standard deviations, and one of constants."""
+    return np.sqrt(np.where(columns.variance > 0, columns.variance, 1.0))
 
 
 def _checked_columns(columns: list[ColumnMoments], rows: Blocks, emissions: Emissions | None) -> list[ColumnMoments]:

@@ -32,13 +32,13 @@ from .._additive import Additive
 from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
 from .._stages import Fitted, Part, fit_alone
-from .._validation import gaps_of, table_blocks, weighted
+from .._validation import gaps_of, missing_cells, table_blocks, weighted
 from ..evidence import Check, PartErrors, above
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
 from ..moments import ColumnSpan, FramedSums, WideSums, span_of
-from ..passes import Blocks, RowGroups, content_keys, sample_rows
+from ..passes import Blocks, RowGroups, content_keys, deal_together, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._cloud import structure_checks
 from ._evidence import Measured, checks_of, shape_checks
@@ -249,13 +249,25 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         blocks = weighted(table_blocks(self, X, reset=True, missing=not self.keep_moments), sample_weight)
         _check_count(self, blocks.n_rows)
         self._gaps = None if isinstance(X, Blocks) else gaps_of(blocks)
-        self._scores = _compare_shapes(self, blocks)
+        return (self._fit_rows if self.keep_moments else self._fit_in_span)(blocks)
+
+    def _fit_rows(self, rows: Blocks, *more: Any) -> SphericalGaussianMixture:
+        """Fit on columns that say something of their own, after a choice of the shape."""
+        self._gaps = None if self._gaps is None else missing_cells(rows)
+        self._scores = _compare_shapes(self, rows)
         self.covariance_type_ = choose_shape(self._scores).shape if self._scores else self._shape
         if self._gaps is not None:
-            blocks = whole_rows(blocks, self._gaps, self.n_components - 1, partial(_on_cells, self), self._seed)
-        (self._fit_stages if self.keep_moments or self._gaps is not None else self._fit_in_span)(blocks)
+            rows = whole_rows(rows, self._gaps, self.n_components - 1, partial(_on_cells, self), self._seed)
+        self._fit_stages(rows)
         del self._gaps, self._scores
         return self
+
+    def _fit_sums_in_span(self, sums: FramedSums | WideSums, rows: Blocks | None) -> None:
+        span = sums.span
+        if span is None:
+            return self._fit_selected(sums, rows)
+        own = None if rows is None else span.reduce(rows)
+        self._fit_columns(span, lambda: self._fit_selected(sums.select(span.kept), own))
 
     def _columns_compared(self) -> dict[str, Any]:
         return {"covariance": self._shape}
@@ -281,7 +293,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         if sparse.issparse(table):
             return dealt
         keys = content_keys(table) >> np.uint64(1)
-        return RowGroups(dealt.n, dealt.seed, leaders=keys.astype(np.int64))
+        return deal_together(RowGroups(dealt.n, dealt.seed), keys.astype(np.int64))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
         """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""
@@ -382,7 +394,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         self.means_ = span.points(self.means_)
         if "_covariances" in vars(self):
             spread = self._covariances
-            self._covariances = spread @ np.square(span.weights.T) if spread.ndim == 2 else span.covariances(spread)
+            self._covariances = span.variances(spread) if spread.ndim == 2 else span.covariances(spread)
 
     @property
     def covariances_(self) -> np.ndarray:
@@ -606,7 +618,7 @@ def _compare_shapes(method: SphericalGaussianMixture, blocks: Blocks) -> list[Sh
     shapes = SHAPES if method.covariance_type == "auto" and not balls_only else (method._shape,)
     if len(shapes) == 1 and not method._is_compared:
         return []
-    span = span_of(blocks) if method._gaps is None else None
+    span = span_of(blocks) if method.keep_moments else None  # of others the rows are in it
     return shape_scores(
         blocks if span is None else span.reduce(blocks), shapes, method.n_components,
         lambda rows, shape: _mixture_of_shape(method, rows, shape),

@@ -25,7 +25,7 @@ from .left import (
 from .observed import ObservedColumns, filled, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
-from .span import ColumnSpan, span_of
+from .span import ColumnSpan, span_of, span_of_moments, span_without_constants
 from .sparse_products import gathered
 from .thinning import DealtCounts, split_counts
 from .vectors import (
@@ -92,6 +92,8 @@ __all__ = [
     "principal_coordinates",
     "set_partitions",
     "span_of",
+    "span_of_moments",
+    "span_without_constants",
     "split_counts",
     "symmetric_counts",
     "third_moment",

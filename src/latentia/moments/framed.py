@@ -29,6 +29,7 @@ from ..tensor.operators import SymmetricFour
 from . import twofold
 from .fourth import FourthMoments, moved_pairs
 from .products import mirror_cube, mirror_gram
+from .span import ColumnSpan, span_of_moments
 from .twofold import Twofold
 from .vectors import ColumnMoments, Coordinates, VectorMoments, column_moments, dense_table
 
@@ -107,6 +108,24 @@ class FramedSums:
         own = self._at_mean
         second = own._second / own.n_rows
         return np.outer(own.scale, own.scale) * (second[:-1, :-1] - np.outer(second[-1, :-1], second[-1, :-1]))
+
+    @property
+    def span(self) -> ColumnSpan | None:
+        """The columns that say something of their own; None where these are all, or none."""
+        columns, covariance = self.columns, self.covariance
+        np.fill_diagonal(covariance, columns.variance)
+        return span_of_moments(columns.mean, covariance)
+
+    def select(self, columns: np.ndarray) -> Self:
+        """Of some of the columns alone."""
+        size, own = len(self.center) + 1, np.append(columns, len(self.center))
+        if self.sums.ndim == 3:
+            i, j = np.triu_indices(size)
+            own = np.flatnonzero(np.isin(i, own) & np.isin(j, own))
+        places = np.ix_(np.arange(len(self.sums)), *[own] * (self.sums.ndim - 1))
+        return replace(
+            self, center=self.center[columns], scale=self.scale[columns], sums=self.sums[places], rest=self.rest[places]
+        )
 
     def vectors(self, n_columns: int) -> tuple[Coordinates, tuple[np.ndarray, ...]]:
         """Principal coordinates, and sums in these as `VectorMoments` has them, from third moments."""

@@ -6,7 +6,8 @@ likelihood of a model would be that of its rounding. All of these are one thing,
     x_j = o_j + sum_k W_jk x_k        over the columns k that are kept,
 
 up to rounding: that of the numbers themselves, or that of decimals where all entries of a column have few of them. Of columns
-that hang on each other the first ones are kept. Candidates are found in a sample and checked on all rows.
+that hang on each other the first ones are kept. Candidates are found in a sample and checked on all rows. Where cells are
+missing, a column is left out if its cells are what the map says, and are missing where the map says nothing.
 """
 
 from __future__ import annotations
@@ -16,21 +17,26 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from scipy import sparse
+from scipy.linalg import solve_triangular
 
 from .. import _fields as of
+from .._entries import LARGEST
 from ..exceptions import DroppedDataWarning, warn
 from ..passes import Block, Blocks, sample_rows
 from .vectors import dense_table
 
-_MOST = 512  # columns of which linear combinations are looked for
+_MOST = 1000  # columns of which linear combinations are looked for; of more, constants and copies, in dense tables
 _DECIMALS = range(1, 9)
 _COARSE = (
     16.0  # steps in a standard deviation, below which a column is taken for counts or codes and not for rounded numbers
 )
 _ROUNDED = 4.0  # times the variance of what rounding leaves
 _EXACT = 1e-9  # of a column's standard deviation
+_EXACT_OF_SUMS = 1e-6  # the same where it is read off sums of products, which have lost half of the digits
 _EXTREME = 12.0  # standard deviations of what is rounded away, in the worst of all rows
 _DEPENDENT = 0.5  # of a column's deviation that others leave of it, below which it may be their combination
+_COUNTS = 0.1  # of what is rounded away, up to which what a column adds to a combination is nothing
 _SHOWN = 3
 
 
@@ -41,37 +47,55 @@ class ColumnSpan:
     Attributes
     ----------
     kept : ndarray of int, shape (r,)
-    weights : ndarray of shape (D, r)
+    weights : csr_array of shape (D, r)
         W; the rows of columns that are kept are those of the identity.
     offset : ndarray of shape (D,)
         o.
     """
 
-    kept: Annotated[np.ndarray, of.places("R")]
-    weights: Annotated[np.ndarray, of.numbers("* R")]
+    kept: Annotated[np.ndarray, of.places("O")]
+    weights: Annotated[sparse.csr_array, of.sparse_matrix("* O")]
     offset: Annotated[np.ndarray, of.numbers("*")]
 
     @classmethod
     def whole(cls, width: int) -> ColumnSpan:
         """All columns."""
-        return cls(np.arange(width), np.eye(width), np.zeros(width))
+        return cls(np.arange(width), sparse.csr_array(sparse.eye_array(width)), np.zeros(width))
+
+    @classmethod
+    def of_kept(cls, kept: np.ndarray, weights: Any, offset: np.ndarray) -> ColumnSpan:
+        """From weights on all columns, of which those that are kept count."""
+        own = sparse.csr_array(sparse.csc_array(weights)[:, kept])
+        own.sort_indices()
+        return cls(np.asarray(kept, np.int64), own, offset)
 
     def beside(self, other: ColumnSpan) -> ColumnSpan:
         """Of the columns of two tables side by side."""
-        width, size = self.weights.shape
-        weights = np.zeros((width + len(other.weights), size + len(other.kept)))
-        weights[:width, :size], weights[width:, size:] = self.weights, other.weights
-        return ColumnSpan(np.append(self.kept, width + other.kept), weights, np.append(self.offset, other.offset))
+        weights = sparse.csr_array(sparse.block_diag([self.weights, other.weights], format="csr"))
+        offset = np.append(self.offset, other.offset)
+        return ColumnSpan(np.append(self.kept, len(self.offset) + other.kept), weights, offset)
 
     def before(self, width: int) -> ColumnSpan:
         """Of the first columns alone, which hang on no later ones."""
         kept = self.kept[self.kept < width]
         return ColumnSpan(kept, self.weights[:width, : len(kept)], self.offset[:width])
 
+    def with_columns(self, added: np.ndarray) -> ColumnSpan | None:
+        """With some more columns kept; None if these are all then."""
+        width, kept = len(self.offset), np.sort(np.append(self.kept, added))
+        if len(kept) == width:
+            return None
+        weights, offset = sparse.lil_array((width, width)), self.offset.copy()
+        weights[:, self.kept] = self.weights
+        weights[added] = 0.0
+        weights[added, added] = 1.0
+        offset[added] = 0.0
+        return ColumnSpan.of_kept(kept, weights, offset)
+
     @property
     def left_out(self) -> np.ndarray:
         """Columns that are not kept."""
-        return np.setdiff1d(np.arange(len(self.weights)), self.kept)
+        return np.setdiff1d(np.arange(len(self.offset)), self.kept)
 
     def reduce(self, blocks: Blocks, part: int = 0) -> Blocks:
         """The rows without the columns that are left out of one of their parts."""
@@ -84,39 +108,46 @@ class ColumnSpan:
 
     def select(self, table: Any) -> Any:
         """The columns of a table that are kept."""
-        return table[:, self.kept]
+        return (
+            table[:, self.kept] if sparse.issparse(table) else np.take(table, self.kept, axis=1)
+        )  # rows stay in one piece
 
     def points(self, points: np.ndarray) -> np.ndarray:
         """Points (..., r) in the kept columns, in all columns."""
-        return self.offset + points @ self.weights.T
+        return self.offset + self.directions(points)
 
     def directions(self, directions: np.ndarray, axis: int = -1) -> np.ndarray:
         """Directions in the kept columns, in all columns."""
-        return np.moveaxis(np.moveaxis(directions, axis, -1) @ self.weights.T, -1, axis)
+        return _mapped(self.weights, directions, axis)
+
+    def variances(self, variances: np.ndarray) -> np.ndarray:
+        """Variances (..., r) of kept columns that are independent, as those of all columns."""
+        return _mapped(self.weights.power(2), variances, -1)
 
     def covariances(self, covariances: np.ndarray) -> np.ndarray:
         """Covariances (..., r, r) of the kept columns, as those of all columns."""
-        return np.asarray(self.weights @ covariances @ self.weights.T)
+        return self.directions(self.directions(covariances), axis=-2)
 
     def coefficients(self, coefficients: np.ndarray, axis: int = -1) -> np.ndarray:
         """Factors of the kept columns, as those of all columns: zero for the others."""
-        found = np.zeros((*np.delete(coefficients.shape, axis), len(self.weights)))
+        found = np.zeros((*np.delete(coefficients.shape, axis), len(self.offset)))
         found[..., self.kept] = np.moveaxis(coefficients, axis, -1)
         return np.moveaxis(found, -1, axis)
 
-    def tell(self, names: Sequence[str] | None = None, table: str = "") -> None:
-        """Warn of the columns that are left out."""
+    def tell(self, names: Sequence[str] | None = None, table: str = "", entries: bool = True) -> None:
+        """Warn of the columns that are left out, and say whether the model has entries of them."""
         said = []
         for j in self.left_out[:_SHOWN]:
-            sources = np.flatnonzero(self.weights[j])
+            own = self.weights[[j]]
+            sources = own.indices
             named = [str(names[i]) if names is not None else str(i) for i in (j, *self.kept[sources])]
-            copy = len(sources) == 1 and self.weights[j, sources[0]] == 1 and self.offset[j] == 0
+            copy = len(sources) == 1 and own.data[0] == 1 and self.offset[j] == 0
             what = "constant" if not len(sources) else "a copy of column {}" if copy else "a combination of others"
             said.append(f"column {named[0]} ({what.format(named[-1])})")
         more = f" and {len(self.left_out) - _SHOWN} more" if len(self.left_out) > _SHOWN else ""
         warn(
             f"Left out{table and f' of {table}'}, as they say nothing of their own: {', '.join(said)}{more}. The model is "
-            f"that of the other {len(self.kept)} columns, and gives all of them their entries.",
+            f"that of the other {len(self.kept)} columns{', and gives all of them their entries' if entries else ''}.",
             DroppedDataWarning,
         )
 
@@ -137,57 +168,159 @@ def span_of(blocks: Blocks, part: int = 0, more: Sequence[Blocks] = ()) -> Colum
     -------
     ColumnSpan or None
     """
-    if blocks.shapes[part][1] > _MOST:
+    found = _sample(blocks, part)
+    return None if found is None else _checked(*_span_of_rows(*found), part, (blocks, *more))
+
+
+def span_without_constants(blocks: Blocks, part: int = 0) -> ColumnSpan | None:
+    """Find the columns that are not constant, or zero; None where these are all, or none."""
+    found = _sample(blocks, part)
+    if found is None:
         return None
-    sample = sample_rows(blocks)[part]
-    single = np.finfo(np.float32).eps if sample.dtype == np.float32 else np.finfo(np.float64).eps
-    rows = dense_table(sample)
-    if not np.isfinite(rows).all():
+    low, high = np.fmin.reduce(found[0]), np.fmax.reduce(found[0])
+    kept = np.flatnonzero(~((low == high) & (low != 0)))
+    return _checked(_span(kept, {}, np.where(low == high, low, 0.0)), np.zeros(len(low)), part, (blocks,))
+
+
+def span_of_moments(mean: np.ndarray, covariance: np.ndarray) -> ColumnSpan | None:
+    """The same from moments of rows: what columns of these hang on others to half of the digits.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (D,)
+    covariance : ndarray of shape (D, D)
+
+    Returns
+    -------
+    ColumnSpan or None
+    """
+    deviations = np.sqrt(np.diag(covariance))
+    scale = np.where(deviations > 0, deviations, 1.0)
+    correlation = covariance / scale / scale[:, None]
+    kept, weights = list[int](), dict[int, tuple[np.ndarray, np.ndarray]]()
+    for j in np.flatnonzero(deviations):
+        beside = np.array([mean[kept] - mean[j], deviations[kept] - deviations[j]])
+        alike = (1 - correlation[j, kept] <= _EXACT_OF_SUMS**2) & (
+            np.abs(beside) <= _EXACT_OF_SUMS * deviations[j]
+        ).all(axis=0)
+        found = np.linalg.lstsq(correlation[np.ix_(kept, kept)], correlation[kept, j], rcond=None)[0]
+        if alike.any():
+            weights[int(j)] = np.array(kept)[alike][:1], np.ones(1)
+        elif kept and 1 - correlation[j, kept] @ found <= _EXACT_OF_SUMS**2:
+            weights[int(j)] = np.array(kept), found * deviations[j] / deviations[kept]
+        else:
+            kept.append(int(j))
+    return _span(np.array(kept, np.int64), weights, mean) if 0 < len(kept) < len(mean) else None
+
+
+def _mapped(weights: Any, values: np.ndarray, axis: int) -> np.ndarray:
+    """The values with weights applied to an axis."""
+    moved = np.moveaxis(values, axis, 0)
+    found = weights @ moved.reshape(len(moved), -1)
+    return np.moveaxis(np.asarray(found).reshape(-1, *moved.shape[1:]), 0, axis)
+
+
+def _span(kept: np.ndarray, others: dict[int, tuple[np.ndarray, np.ndarray]], mean: np.ndarray) -> ColumnSpan | None:
+    """The span in which columns hang on kept ones with weights, where these have means; None if all or none are kept."""
+    width = len(mean)
+    if not 0 < len(kept) < width:
         return None
-    span, noise = _span_of_rows(rows, float(single))
-    while span is not None and len(span.kept):
-        wrong = np.any([_differ(own, part, span, noise) for own in (blocks, *more)], axis=0)
+    rows = np.concatenate([kept, *(np.full(len(sources), j) for j, (sources, _) in others.items())])
+    columns = np.concatenate([kept, *(sources for sources, _ in others.values())])
+    values = np.concatenate([np.ones(len(kept)), *(own for _, own in others.values())])
+    weights = sparse.csr_array((values, (rows, columns)), (width, width))
+    offset = mean - weights @ mean
+    span = ColumnSpan.of_kept(kept, weights, offset)
+    offset[_is_copy(span.weights)] = 0.0
+    return span
+
+
+def _sample(blocks: Blocks, part: int) -> tuple[np.ndarray, float] | None:
+    """Some rows, and the precision of their numbers; None where powers are out of range, or rows wide and sparse."""
+    table = sample_rows(blocks)[part]
+    if sparse.issparse(table) and table.shape[1] > _MOST:
+        return None
+    rows = dense_table(table)
+    eps = np.finfo(np.float32).eps if table.dtype == np.float32 else np.finfo(np.float64).eps
+    return None if not len(rows) or (np.abs(rows) > LARGEST).any() else (rows, float(eps))
+
+
+def _checked(span: ColumnSpan | None, noise: np.ndarray, part: int, tables: Sequence[Blocks]) -> ColumnSpan | None:
+    """The span without what is not so on all rows."""
+    while span is not None:
+        wrong = np.any([_differ(own, part, span, noise) for own in tables], axis=0)
         if not wrong.any():
             return span
-        span = _with_columns(span, wrong)
+        span = span.with_columns(span.left_out[wrong])
     return None
 
 
 def _span_of_rows(rows: np.ndarray, eps: float) -> tuple[ColumnSpan | None, np.ndarray]:
     """The span of a sample, and standard deviations of what is rounded away in each column."""
-    n, width = rows.shape
-    mean, steps = rows.mean(axis=0), _steps(rows, eps)
-    deviations = np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 0.0)
-    varying = np.flatnonzero(deviations)
-    basis, kept, noise = np.empty((n, 0)), list[int](), np.zeros(width)
-    weights = np.zeros((width, width))
-    enough = n > 2 * len(varying) + 8
+    low, high, width = np.fmin.reduce(rows), np.fmax.reduce(rows), rows.shape[1]
+    kept, noise, others = list[int](), np.zeros(width), dict[int, tuple[np.ndarray, np.ndarray]]()
     copies: dict[bytes, int] = {}
-    for j in varying:
-        key = rows[:, j].tobytes()
-        if key in copies:
-            weights[j, copies[key]] = 1.0
-            continue
-        column = (rows[:, j] - mean[j]) / (deviations[j] * np.sqrt(n))
-        left = column - basis @ (basis.T @ column)
-        left -= basis @ (basis.T @ left)
+    for j in np.flatnonzero(~(low == high)).tolist():
+        source = copies.setdefault(rows[:, j].tobytes(), j)
+        if source == j:
+            kept.append(j)
+        else:
+            others[j] = np.array([source]), np.ones(1)
+    whole = rows[~np.isnan(rows).any(axis=1)]
+    mean = low.copy()
+    if width <= _MOST and len(whole) > 2 * len(kept) + 8:
+        mean = np.where(low == high, low, whole.mean(axis=0))
+        kept, combined = _combined(whole, mean, kept, eps, noise)
+        for j, (sources, own) in others.items():
+            others[j] = combined.get(int(sources[0]), (sources, own))
+            noise[j] = noise[sources[0]]
+        others |= combined
+    return _span(np.array(kept, np.int64), others, mean), noise
+
+
+def _combined(
+    rows: np.ndarray, mean: np.ndarray, columns: list[int], eps: float, noise: np.ndarray
+) -> tuple[list[int], dict[int, tuple[np.ndarray, np.ndarray]]]:
+    """Which columns are kept, and the others as combinations of these; what is rounded away of them is noted in place."""
+    n, steps, deviations = len(rows), _steps(rows, eps), rows.std(axis=0)
+    constant = [j for j in columns if not deviations[j]]  # that they vary rows with missing cells alone show
+    columns = [j for j in columns if deviations[j]]
+    scaled = (rows[:, columns] - mean[columns]) / (deviations[columns] * np.sqrt(n))
+    combined = dict[int, tuple[np.ndarray, np.ndarray]]()
+    if _are_independent(np.asarray(np.linalg.qr(scaled, mode="r")), steps[columns], deviations[columns]):
+        return sorted([*constant, *columns]), combined
+    basis, roots, kept = np.empty((len(columns), n)), np.zeros((len(columns),) * 2), list[int]()
+    for i, j in enumerate(columns):
+        own, found = basis[: len(kept)], np.zeros(len(kept))
+        left = scaled[:, i].copy()
+        for _ in range(2):
+            along = own @ left
+            left -= along @ own
+            found += along
         size = float(np.linalg.norm(left))
-        if enough and size < _DEPENDENT:
-            found = np.linalg.lstsq(rows[:, kept] - mean[kept], rows[:, j] - mean[j], rcond=None)[0]
-            noise[j] = _most_noise(steps[j], steps[kept], deviations[j], found)
+        if size < _DEPENDENT:
+            weights = solve_triangular(roots[: len(kept), : len(kept)], found) * deviations[j] / deviations[kept]
+            noise[j] = _most_noise(steps[j], steps[kept], deviations[j], weights)
             if size * deviations[j] <= noise[j]:
-                weights[j, kept] = found
+                sources = np.flatnonzero(np.abs(weights) * deviations[kept] > _COUNTS * noise[j])
+                combined[j] = np.array(kept)[sources], weights[sources]
                 continue
-        copies[key] = int(j)
-        kept.append(int(j))
-        weights[j, j] = 1.0
-        basis = np.column_stack([basis, left / size])
-    if len(kept) == width:
-        return None, noise
-    weights = weights[:, kept]
-    offset = np.where(deviations > 0, mean - weights @ mean[kept], rows[0])
-    offset[_is_copy(weights)] = 0.0
-    return ColumnSpan(np.array(kept, np.int64), weights, offset), noise
+        roots[: len(kept), len(kept)], roots[len(kept), len(kept)], basis[len(kept)] = found, size, left / size
+        kept.append(j)
+    return sorted([*constant, *kept]), combined
+
+
+def _are_independent(root: np.ndarray, steps: np.ndarray, deviations: np.ndarray) -> bool:
+    """Whether each column leaves more than its rounding of those before it, by the triangular root of their correlations."""
+    sizes = np.abs(np.diag(root))
+    if sizes.min(initial=1.0) <= _EXACT:
+        return False
+    inverse = solve_triangular(root, np.eye(len(root)))
+    weights = np.triu(inverse * np.diag(root), 1) * deviations / deviations[:, None]
+    noise = [
+        _most_noise(step, steps, own, along) for step, own, along in zip(steps, deviations, weights.T, strict=True)
+    ]
+    return bool((sizes * deviations > noise)[sizes < _DEPENDENT].all())
 
 
 def _most_noise(step: float, steps: np.ndarray, deviation: float, weights: np.ndarray) -> float:
@@ -213,32 +346,19 @@ def _steps(rows: np.ndarray, eps: float) -> np.ndarray:
     return steps
 
 
-def _is_copy(weights: np.ndarray) -> np.ndarray:
-    return np.asarray(((weights != 0).sum(axis=1) == 1) & ((weights == 1).sum(axis=1) == 1))
+def _is_copy(weights: sparse.csr_array) -> np.ndarray:
+    """Rows of weights that have a one alone."""
+    return np.asarray((np.diff(weights.indptr) == 1) & (weights @ np.ones(weights.shape[1]) == 1))
 
 
 def _differ(blocks: Blocks, part: int, span: ColumnSpan, noise: np.ndarray) -> np.ndarray:
     """Which of the columns that are left out are not what the sample says, on all rows."""
-    left, worst = span.left_out, np.zeros(len(span.left_out))
+    left = span.left_out
+    weights = span.weights[left]
+    exact = _is_copy(weights) | (np.diff(weights.indptr) == 0)
+    limit, wrong = np.where(exact, 0.0, _EXTREME * noise[left]), np.zeros(len(left), bool)
     for block in blocks:
         table = dense_table(block[part])
-        if len(table):
-            said = span.offset[left] + table[:, span.kept] @ span.weights[left].T
-            worst = np.maximum(worst, np.abs(table[:, left] - said).max(axis=0))
-    exact = _is_copy(span.weights[left]) | ~span.weights[left].any(axis=1)
-    return np.asarray(worst > np.where(exact, 0.0, _EXTREME * noise[left]))
-
-
-def _with_columns(span: ColumnSpan, wrong: np.ndarray) -> ColumnSpan | None:
-    """The span with some more columns kept."""
-    added = span.left_out[wrong]
-    kept = np.sort(np.append(span.kept, added))
-    if len(kept) == len(span.weights):
-        return None
-    weights = np.zeros((len(span.weights), len(kept)))
-    weights[:, np.searchsorted(kept, span.kept)] = span.weights
-    weights[added] = 0.0
-    weights[added, np.searchsorted(kept, added)] = 1.0
-    offset = span.offset.copy()
-    offset[added] = 0.0
-    return ColumnSpan(kept, weights, offset)
+        own, said = table[:, left], span.offset[left] + (weights @ table[:, span.kept].T).T
+        wrong |= ((np.abs(own - said) > limit) | (np.isnan(said) & ~np.isnan(own))).any(axis=0)
+    return wrong

@@ -32,6 +32,7 @@ from . import twofold
 from .additive import WIDEST
 from .framed import FramedSums
 from .frames import FIRST, FIRST_HALF, BesideMoments, Frame
+from .span import ColumnSpan, span_of_moments
 from .vectors import (
     ColumnMoments,
     Coordinates,
@@ -147,6 +148,17 @@ class WideSums:
         variance = np.maximum(square - mean**2, 0.0)
         variance[variance <= 1e-14 * square] = 0.0
         return ColumnMoments(n, self.frame.center + mean, variance)
+
+    @property
+    def span(self) -> ColumnSpan | None:
+        """The columns that are not constant; None where these are all, or none. Directions have what others share."""
+        columns = self.columns
+        return span_of_moments(columns.mean, np.diag(columns.variance))
+
+    def select(self, columns: np.ndarray) -> Self:
+        """Of some of the columns alone, with others that are constant, to read moments off."""
+        frame = replace(self.frame, center=self.frame.center[columns], basis=self.frame.basis[columns])
+        return replace(self, frame=frame, sketch=self.sketch[:, columns], squares=self.squares[columns])
 
     def principal(self, n_columns: int, slack: float = 1.0) -> Coordinates:
         """About the mean, the leading directions within the frame."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,9 @@ from .._stages import Fitted, Staged
 from .._validation import check_gaps, number_table, table_blocks, weighted
 from ..evidence import Reading
 from ..exceptions import LatentiaError
+from ..moments import ColumnSpan, span_without_constants
+from ..passes import Blocks
+from ..simplex import nonnegative_least_squares
 from ._descent import row_weights
 
 _APART = 1e100  # times that rows may be larger or smaller than components
@@ -31,6 +34,28 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     weights_: Annotated[np.ndarray, of.shares("K")]
     reconstruction_err_: Annotated[float, of.number(0.0)]
     relative_error_: Annotated[float, of.number(0.0)]
+
+    def _fit_varying(self, rows: Blocks) -> Self:
+        """Fit on the columns that are not constant, and give constants the entries that weights of rows fit best."""
+        self._fit_in_span(rows)
+        span = vars(self).get("_span")
+        if span is not None:
+            left = span.left_out
+            weights = np.ascontiguousarray(self.transform(rows).T)
+            ones = nonnegative_least_squares(np.ones((1, weights.shape[1])), weights, n_jobs=self.n_jobs)
+            self.components_[:, left] = np.outer(ones, span.offset[left])
+        return self
+
+    def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
+        return span_without_constants(rows)
+
+    def _widen(self, span: ColumnSpan) -> None:
+        self.components_ = span.coefficients(self.components_)
+
+    def _select(self, table: Any) -> Any:
+        """The columns of a table that are not constant in the fit."""
+        span = vars(self).get("_span")
+        return table if span is None else span.select(table)
 
     def _reading(self, fitted: Fitted) -> Reading:
         """Weights of rows; beyond the row's size, which all weights follow, where rows may have any."""
@@ -111,7 +136,8 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
                 if gaps is not None:
                     check_gaps(gaps, block.rows[first:])
                 self._check_units(rows if gaps is None else rows[~gaps], unit)
-                yield rows, row_weights(rows / unit, self.components_ / unit, self.mixing_kind_, self.n_jobs)
+                components = self._select(self.components_) / unit
+                yield rows, row_weights(self._select(rows) / unit, components, self.mixing_kind_, self.n_jobs)
 
     @property
     def _n_features_out(self) -> int:

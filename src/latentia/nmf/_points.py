@@ -21,6 +21,9 @@ _PLAIN = 1e20  # size of entries, up to which products of them are far from the 
 _SMALLEST = 1e-300  # entry of a table, whose inverse is in range
 _NOTHING = 1e-12  # of the largest singular value, or square of one
 _DARK = 0.1  # of the median row's sum, below which rows are not brightened further
+_DARKEST = (
+    1e-100  # of the largest sum: the same where most rows are so dark that squares of their scales are out of range
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ class Table:
                     "No row has a positive sum, so that rows cannot be scaled to one. Use mixing='simplex'.",
                     parameter="mixing", value=mixing,
                 )  # fmt: skip
-            scales = np.where(sums > 0, 1.0 / np.maximum(sums, _DARK * float(np.median(bright))), 0.0)
+            least = max(_DARK * float(np.median(bright)), _DARKEST * float(bright.max()))
+            scales = np.where(sums > 0, 1.0 / np.maximum(sums, least), 0.0)
         rows = sparse.diags_array(scales) @ self.rows if sparse.issparse(self.rows) else self.rows * scales[:, None]
         directions = None
         k = min(n, d, _PER_COMPONENT * n_components + _MORE)

@@ -189,14 +189,15 @@ class ApproximateNMF(FactorModel):
             If a parameter is out of its range, if X has infinite or negative entries or a row or column without a cell, or if
             there are more components than rows or features carry.
         """
-        return self._fit_stages(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
+        return self._fit_varying(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
         """There are none: descent reads rows."""
 
     def _recover(self, moments: None, part: Part, whole: Any) -> _Found:
         """The best of the starts. Those are of a table whose missing cells are completed; the descent is on the others."""
-        table, blocks = table_of(part.rows, missing=True), part.rows
+        table = table_of(part.rows, missing=True)
+        blocks = Blocks.from_array(table.rows)
         _check_nonnegative(table)
         gaps = None if missing_entries(table.rows) is None else gaps_of(blocks)
         if gaps is not None:
@@ -221,9 +222,7 @@ class ApproximateNMF(FactorModel):
     def _in_order(self, ended: list[_Tried], blocks: Blocks, table: Table) -> tuple[np.ndarray, np.ndarray, float]:
         """Components of the best, the strongest first, their shares, and its error."""
         best = min(ended, key=lambda one: one.error)
-        sums: FactorSums = accumulate(
-            blocks, FactorUpdate(best.components, "cone", Descent(), scale=1 / table.unit), self.n_jobs
-        )
+        sums: FactorSums = accumulate(blocks, FactorUpdate(best.components, "cone", Descent()), self.n_jobs)
         lengths = np.linalg.norm(best.components, axis=1, keepdims=True)
         strengths = np.diag(sums.gram)[:, None] * lengths**2
         order = np.argsort(-strengths[:, 0], kind="stable")
@@ -269,7 +268,7 @@ class ApproximateNMF(FactorModel):
 
     def _descended(self, start: _Tried, blocks: Blocks, table: Table, rounds: Any) -> _Tried:
         descent = Descent(_TOL)
-        update = FactorUpdate(start.components, "cone", descent, scale=1 / table.unit)
+        update = FactorUpdate(start.components, "cone", descent)
         found = refine(update, over(blocks, self.n_jobs, self.verbose), rounds, until=descent.settled)
         sums: FactorSums = accumulate(blocks, update.at(*found.values), self.n_jobs)
         return _Tried(found.values[0], sums.relative_error, len(descent.errors) + 1)

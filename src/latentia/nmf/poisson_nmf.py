@@ -184,7 +184,7 @@ class PoissonNMF(FactorModel):
             If a parameter is out of its range, if X has infinite or negative entries or a row or column without a cell, or if
             there are more components than rows or features carry.
         """
-        return self._fit_stages(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
+        return self._fit_in_span(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
         """There are none: descent reads rows."""

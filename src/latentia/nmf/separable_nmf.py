@@ -24,7 +24,7 @@ from .. import _fields as of
 from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part, fit_alone
-from .._validation import gaps_of, table_blocks
+from .._validation import gaps_of, missing_cells, table_blocks
 from ..evidence import Check, PartErrors, found_again
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refinement, over
@@ -245,9 +245,13 @@ class SeparableNMF(FactorModel):
         rows = table_blocks(self, X, reset=True, missing=True)
         gaps = None if isinstance(X, Blocks) else gaps_of(rows)
         self._missing = 0.0 if gaps is None else float(gaps.mean())
-        self._fit_stages(rows if gaps is None else self._completed(rows, gaps))
+        self._fit_varying(rows)
         del self._missing
         return self
+
+    def _fit_rows(self, rows: Blocks, *more: Any) -> SeparableNMF:
+        gaps = missing_cells(rows) if self._missing else None
+        return self._fit_stages(rows if gaps is None else self._completed(rows, gaps))
 
     def _completed(self, rows: Blocks, gaps: np.ndarray) -> Blocks:
         """The rows, completed to a table of as low a rank as there are components; nonnegative if the others are."""

@@ -6,7 +6,15 @@ from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState, checkpointing
 from .cluster import on_cluster
 from .dask import from_collections
-from .dealing import content_keys, deal, deal_by_content, deal_sequences, deal_sequences_by_content, sample_rows
+from .dealing import (
+    content_keys,
+    deal,
+    deal_by_content,
+    deal_sequences,
+    deal_sequences_by_content,
+    deal_together,
+    sample_rows,
+)
 from .folding import InPlaceStatistic, Statistic
 from .plans import Plan, follow
 
@@ -28,6 +36,7 @@ __all__ = [
     "deal_by_content",
     "deal_sequences",
     "deal_sequences_by_content",
+    "deal_together",
     "follow",
     "on_cluster",
     "read_cache",

@@ -55,7 +55,7 @@ def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
     leaders = _first_copies(blocks)
     if leaders is None:
         return dealt
-    return _together(dealt, leaders)
+    return deal_together(dealt, leaders)
 
 
 def deal_by_content(blocks: Blocks, n: int = 4) -> RowGroups:
@@ -117,7 +117,7 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGr
     rows = np.repeat(starts, lengths) + np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     leaders = np.arange(int(rows.max()) + 1)
     leaders[rows] = rows + shift
-    return _together(dealt, leaders)
+    return deal_together(dealt, leaders)
 
 
 def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> RowGroups:
@@ -190,9 +190,11 @@ def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
     return blocks.some_rows(max(min(most, _SAMPLE_ENTRIES // max(width, 1)), _FEWEST_ROWS))
 
 
-def _together(dealt: RowGroups, leaders: np.ndarray) -> RowGroups:
-    """Groups with copies together, unless there are no more different rows than groups."""
-    return replace(dealt, leaders=leaders) if len(np.unique(leaders)) > dealt.n else dealt
+def deal_together(dealt: RowGroups, leaders: np.ndarray) -> RowGroups:
+    """Groups with rows of one leader together, unless these are so few that a group would have none."""
+    found = replace(dealt, leaders=leaders)
+    used = np.unique(found.of(np.unique(leaders, return_index=True)[1]))
+    return found if len(used) == dealt.n else dealt
 
 
 def _repeats(blocks: Blocks) -> bool:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
+from ..moments import ColumnSpan
 from ._chain import Chain
 
 _FROM_ONE = 1e-6  # by which sums of probabilities may be off one
 
 
-def given_chain(init: Any, k: int, width: int, symbols: bool, deviations: np.ndarray) -> Chain:
+def given_chain(init: Any, k: int, deviations: np.ndarray, symbols: bool, span: ColumnSpan | None = None) -> Chain:
     """The chain of a dict, or of a fitted model of this library or of hmmlearn.
 
     Parameters
@@ -21,12 +22,16 @@ def given_chain(init: Any, k: int, width: int, symbols: bool, deviations: np.nda
     init : mapping, or object with attributes of the same names and an underscore
         ``startprob``, ``transmat``, and ``emissionprob``, or ``means`` and, if wanted, ``variances``; of counts ``means``
         or, as hmmlearn has them, ``lambdas``.
-    k, width : int
-        States; symbols or features.
-    symbols : bool
+    k : int
+        States.
     deviations : ndarray of shape (width,)
-        Of vectors: their squares are the variances where none are given.
+        Of symbols or features; of vectors their squares are the variances where none are given.
+    symbols : bool
+    span : ColumnSpan, optional
+        Of vectors: the features among all columns, for which ``init`` is given.
     """
+    span = span or ColumnSpan.whole(len(deviations))
+    width = len(span.offset)
     names = "startprob, transmat, " + ("emissionprob" if symbols else "means")
     start, moves = _array(init, "startprob", (k,), names), _array(init, "transmat", (k, k), names)
     for name, values in (("startprob", start), ("transmat", moves)):
@@ -36,10 +41,10 @@ def given_chain(init: Any, k: int, width: int, symbols: bool, deviations: np.nda
         _check_sums("emissionprob", emissions)
         return Chain(start, moves, emissions)
     called = "lambdas" if _value(init, "means") is None and _value(init, "lambdas") is not None else "means"
-    means = _array(init, called, (k, width), names)
+    means = span.select(_array(init, called, (k, width), names))
     if _value(init, "variances") is None:
         return Chain(start, moves, means, np.tile(deviations**2, (k, 1)))
-    variances = _array(init, "variances", (k, width), names)
+    variances = span.select(_array(init, "variances", (k, width), names))
     if not (variances > 0).all():
         raise LatentiaError("init: variances must be above 0.")
     return Chain(start, moves, means, variances)

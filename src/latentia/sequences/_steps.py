@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -209,15 +208,6 @@ def observed(blocks: Blocks, missing: Callable[[np.ndarray], np.ndarray]) -> Blo
     if cut.max() < 3:
         raise LatentiaError("No three consecutive steps are there: too many are missing (None or NaN).")
     return Blocks.from_array(blocks.table()[rows], lengths=cut)
-
-
-def with_medians(blocks: Blocks) -> Blocks:
-    """Return steps of an array with the median of the column in cells that are missing: constant columns stay so."""
-    table = blocks.table()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of columns without cells, which are refused later
-        medians = np.nanquantile(table, 0.5, axis=0, method="lower")
-    return Blocks.from_array(np.where(np.isnan(table), medians, table), lengths=blocks.lengths)
 
 
 def sequence_blocks(values: np.ndarray, lengths: Any) -> Blocks:

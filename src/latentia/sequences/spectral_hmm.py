@@ -82,7 +82,6 @@ from ._steps import (
     sequence_blocks,
     some_stretches,
     stretches,
-    with_medians,
 )
 from .recursions import forward_backward, log_likelihood
 
@@ -540,8 +539,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         whole, is_read = self._encoded(X, lengths, reset), isinstance(X, Blocks)
         seen = whole if is_read else observed(whole, self._kind.missing)
         has_gaps = not is_read and not isinstance(self._kind, Symbols | Counts) and bool(np.isnan(seen.table()).any())
-        if reset and not isinstance(self._kind, Symbols | Counts) and self.init is None:
-            span = span_of(with_medians(seen) if has_gaps else seen)
+        if reset and not isinstance(self._kind, Symbols | Counts):
+            span = span_of(seen)
             if span is not None:
                 span.tell()
                 self._span, whole, seen = span, span.reduce(whole), span.reduce(seen)
@@ -601,7 +600,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
 def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
     """Give what the states show of the columns that were kept entries for all columns."""
     model.means_ = span.points(model.means_)
-    model.variances_ = np.maximum(model.variances_ @ np.square(span.weights.T), of.LEAST)
+    model.variances_ = np.maximum(span.variances(model.variances_), of.LEAST)
     if "covariances_" in vars(model):
         model.covariances_ = span.covariances(model.covariances_)
 
@@ -625,7 +624,7 @@ def _starts(model: SpectralHMM, chain: Chain | None, moments: _Moments, part: Pa
     kind, k = moments.kind, model.n_components
     if model.init is not None:
         symbols = isinstance(kind, Symbols)
-        given = given_chain(model.init, k, len(moments.deviations), symbols, moments.deviations)
+        given = given_chain(model.init, k, moments.deviations, symbols, vars(model).get("_span"))
         return {
             "init": kind.chain((given.startprob, given.transmat, given.emissions))
             if isinstance(kind, Counts)

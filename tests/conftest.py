@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import slow
 
 # Before NumPy is loaded: workers share the processor, and threads of BLAS that wait for one another burn most of it. Tests of
 # other numbers of threads set them, which counts for more.
@@ -19,6 +20,13 @@ ONE_CLUSTER = "tests/passes/test_dask.py"
 os.fsync = lambda descriptor: None  # nothing that is written here outlives the machine
 
 gc.disable()  # until tests are collected, which stay to the end: modules and tests need not be looked through again and again
+
+
+def pytest_collection_modifyitems(items):
+    listed = slow.names()
+    for item in items:
+        if slow.name_of(item.nodeid) in listed:
+            item.add_marker("slow")
 
 
 def pytest_collection_finish():

@@ -23,7 +23,6 @@ PAGES = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 def test_the_examples_of_the_readme_run(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
@@ -33,7 +32,6 @@ def test_the_examples_of_the_readme_run(capsys, monkeypatch, tmp_path):
     assert "expected error" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_the_pages_runs_and_prints_what_they_say(page, monkeypatch, tmp_path):

@@ -48,7 +48,6 @@ def check(figures):
     assert any(ax.lines or ax.collections or ax.images or ax.patches for ax in figure.axes)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_without_real_data(path, draw, monkeypatch, tmp_path):
     monkeypatch.setenv("LATENTIA_DATA", str(tmp_path / "absent"))
@@ -56,7 +55,6 @@ def test_an_example_runs_without_real_data(path, draw, monkeypatch, tmp_path):
     check(draw(path))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", READS_DATA, ids=lambda path: path.stem)
 def test_an_example_runs_with_real_data(path, draw, data, monkeypatch, tmp_path):
     monkeypatch.setenv("LATENTIA_DATA", str(data))

@@ -93,7 +93,6 @@ def test_tables_and_pages_of_a_model_with_hostile_names(tmp_path) -> None:
     assert latentia.load(latentia.save(model, tmp_path / "x")).column_names == model.column_names
 
 
-@pytest.mark.slow
 def test_commands_with_hostile_names(tmp_path) -> None:
     folder = os.fsencode(tmp_path)
     path = os.path.join(folder, b"\x1b[31m\xff\x9b.csv")

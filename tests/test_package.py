@@ -120,7 +120,6 @@ def test_all_documented_modules_and_families_are_public():
 # --- without optional packages --------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_the_readme_and_every_command_work_without_optional_packages(tmp_path):
     write_files(tmp_path)
     code = f"""

@@ -115,7 +115,6 @@ def files(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", TYPED, ids=lambda words: " ".join(words[:2]))
 def test_the_commands_of_the_readme_run(words, files, monkeypatch):
     """As they stand, but for numbers to compare; `try_package.py` runs them with theirs, each in a process of its own."""

@@ -251,7 +251,6 @@ def test_maps_zero_test_and_cumulants(model, data):
     assert 0.5 < model.evidence_.expected_error / map_errors(model, data).mean() < 2
 
 
-@pytest.mark.slow
 def test_seven_components_of_three_views():
     errors = []
     for seed in range(3):

@@ -72,7 +72,6 @@ def test_flipped_bits_do_no_harm():
     assert unit_distances(model.layers_, network.layers).mean() < 0.01
 
 
-@pytest.mark.slow
 def test_two_layers(deep):
     model = SparseNetwork(2, n_splits=0).fit(deep.Y)
     errors = unit_distances(model.layers_, deep.layers)

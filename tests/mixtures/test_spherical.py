@@ -44,7 +44,6 @@ def test_means_weights_and_variances(data):
     assert (labels == data.labels).mean() > 0.95
 
 
-@pytest.mark.slow
 def test_twenty_components_at_six_sigma():
     data = planted.gaussian_mixture(50_000, 20, 50, separation=6, random_state=0)
     model = SphericalGaussianMixture(20, refine=10, n_splits=0).fit(data.X)

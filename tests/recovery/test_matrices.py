@@ -61,7 +61,6 @@ CHAINS = [
 SWEEPS = {matrix: MATRICES, refined: MATRICES, settled: MATRICES, chain: CHAINS}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("family", SWEEPS, ids=lambda f: f.__name__)
 def test_evidence_predicts_the_error(family):
     true, expected, supported = [], [], []

@@ -118,7 +118,6 @@ SWEEPS = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 @pytest.mark.parametrize("family", SWEEPS, ids=lambda f: f.__name__)
 def test_evidence_predicts_the_error(family):

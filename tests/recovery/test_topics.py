@@ -37,7 +37,6 @@ def test_correlated_topics_with_exact_moments():
     assert recovery_errors(model.components_, truth.topics).max() <= 1e-8
 
 
-@pytest.mark.slow
 def test_three_thousand_documents_fifty_topics():
     corpus = planted.topic_corpus(3000, n_topics=50, n_words=5000, random_state=42)
     plain = recovery_errors(AnchorTopics(50, refine=0, n_splits=0).fit(corpus.counts).components_, corpus.topics)
@@ -47,7 +46,6 @@ def test_three_thousand_documents_fifty_topics():
     assert refined.max() <= 0.30
 
 
-@pytest.mark.slow
 def test_default_is_far_better_than_the_projection():
     corpus = planted.topic_corpus(2500, n_topics=40, n_words=4000, random_state=43)
     errors = {
@@ -59,7 +57,6 @@ def test_default_is_far_better_than_the_projection():
     assert errors["subspace"] <= 0.6 * errors["projection"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("refine", [0, "auto"])
 def test_evidence_orders_fits_and_lies_near_the_truth(refine):
     true, expected, holds = [], [], []
@@ -87,7 +84,6 @@ def test_evidence_orders_fits_and_lies_near_the_truth(refine):
     assert np.mean(np.array(holds)[good] == "supported") >= 2 / 3
 
 
-@pytest.mark.slow
 def test_evidence_ranks_topics_of_unequal_prevalence():
     corpus = planted.topic_corpus(3000, n_topics=40, n_words=3000, spread=20, random_state=8)
     model = AnchorTopics(40).fit(corpus.counts)

@@ -272,7 +272,6 @@ def test_groups_that_are_none(model, groups, message):
 # --- real text ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 def test_no_topic_of_newsgroups_begins_with_a_stop_word(data, tmp_path):
     folder = data / "newsgroups20"

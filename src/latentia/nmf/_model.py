@@ -47,7 +47,8 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         return self
 
     def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
-        return span_without_constants(rows)
+        span = span_without_constants(rows)
+        return None if span is None or (span.offset < 0).any() else span  # Negative entries are refused by the fit.
 
     def _widen(self, span: ColumnSpan) -> None:
         self.components_ = span.coefficients(self.components_)

@@ -25,7 +25,13 @@ from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.tensor import decompose
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning", "error::RuntimeWarning")
-GAPS = "MultiViewMixture", "SphericalGaussianMixture", "SeparableNMF"  # whose cells may be missing
+GAPS = (
+    "MultiViewMixture",
+    "SphericalGaussianMixture",
+    "SeparableNMF",
+    "ApproximateNMF",
+    "PoissonNMF",
+)  # cells may be missing
 
 
 def label(world):
@@ -75,7 +81,8 @@ def test_numbers_that_are_none_or_out_of_range(world):
         table.flat[-1] = value
         if not (np.isnan(value) and world.name in ("NoisyOr", *GAPS)):  # of which NaN is an entry that is missing
             refused(world, as_blocks(world, table))
-            if not (np.isnan(value) and world.name == "SpectralHMM" and table.ndim == 1):  # a step that is missing
+            # A step may be missing, or a cell of a vector.
+            if not (np.isnan(value) and world.name == "SpectralHMM" and world.estimator.kind != "counts"):
                 refused(world, table)
 
 
@@ -149,7 +156,8 @@ def test_what_is_no_table_of_numbers_is_told_with_its_place(world):
 
 @every
 def test_numbers_that_are_missing_are_told_with_their_place(world):
-    if not is_table(world) or world.name in ("NoisyOr", *GAPS):
+    of_vectors = world.name == "SpectralHMM" and world.estimator.kind != "counts"
+    if not is_table(world) or of_vectors or world.name in ("NoisyOr", *GAPS):
         pytest.skip("a form of its own, or NaN is an entry that is missing")
     table = with_entry(dense(world), np.nan).astype(float)
     masked = np.ma.masked_array(dense(world), mask=np.isnan(table))
@@ -438,16 +446,19 @@ def test_a_number_of_components_that_the_data_does_not_support(world):
         pytest.skip("the number is fixed")
     numbers, parameters = set(), world.estimator.get_params()
     parameters |= {"n_splits": 1} if "n_splits" in parameters else {}
+    data = world.data
+    if world.name == "SpectralHMM" and dense(world).ndim == 2:
+        data = {name: table[:100] for name, table in data.items()}  # A chain may have half as many states as steps.
     for size in (45, 10**6):
         model = type(world.estimator)(**{**parameters, "n_components": size})
         try:
-            model.fit(**world.data)
+            model.fit(**data)
         except LatentiaError as error:
             number = error.at_most
             if error.parameter != "n_components" or number is None:
                 continue
             if number not in numbers:
-                model.set_params(n_components=number).fit(**world.data)
+                model.set_params(n_components=number).fit(**data)
             numbers.add(number)
 
 

@@ -418,11 +418,11 @@ def test_a_saved_model_is_the_same(model, data, tmp_path):
         (lambda views: [views[0], views[1][:-1], views[2]], "view 0 has 500 rows and view 1 has 499"),
         (lambda views: [views[0], views[1], views[2][:, 1:]], "View 2 has 2 columns and view 0 has 3"),
         (lambda views: [views[0], sparse.csr_array(views[1]), views[2]], "view 1 is sparse"),
-        (lambda views: [views[0], views[1], views[2] * [1, 0, 1]], "Column 1 of view 2 is constant"),
         (
-            lambda views: [views[0][:, [0, 1, 1]], views[1], views[2]],
-            "covariance of view 0 is singular: columns .*1, 2",
+            lambda views: [views[0], views[1], views[2] * [1, 0, 1]],
+            "View 2 has 2 columns that say something of their own",
         ),
+        (lambda views: [views[0][:, [0, 1, 1]], views[1], views[2]], "columns that say something of their own"),
         (lambda views: [view[:20] for view in views], "The data has 20 rows"),
         (lambda views: [view[:, 0] for view in views], "view 0 has one dimension, of 500 entries"),
         (lambda views: [np.array([["a", "b", "c"]] * 500)] * 3, "Row 0, column 0 of view 0: 'a' is text"),
@@ -430,7 +430,10 @@ def test_a_saved_model_is_the_same(model, data, tmp_path):
         (lambda views: [], "There is no view"),
         (lambda views: views[0], "A list of tables is needed"),
         (lambda views: None, "A list of tables is needed"),
-        (lambda views: [np.hstack([view] * 10) for view in views], "The views have 90 columns together"),
+        (
+            lambda views: list(np.random.default_rng(0).standard_normal((3, 500, 30))),
+            "The views have 90 columns together",
+        ),
     ],
 )
 def test_views_that_are_refused(change, reason):

@@ -18,7 +18,6 @@ from latentia.cli.commands import COMMANDS, LEARN_NOTHING, app
 from latentia.cli.demo import CHAPTERS
 from latentia.evidence.grades import GRADES
 
-
 NAMES = [chapter.name for chapter in CHAPTERS]
 
 

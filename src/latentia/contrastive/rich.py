@@ -204,9 +204,8 @@ class RichComponents(Staged):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if there is one view alone, if views differ in
-            rows or columns,
-            if entries are NaN or infinite, or if the sets do not tell the components apart.
+            If a parameter is out of its range, if there is one view alone, if views differ in rows or columns, if entries are
+            NaN or infinite, or if the sets do not tell the components apart.
         """
         blocks = weighted(_views(X), sample_weight)
         self.n_views_, self.n_features_in_ = len(blocks.shapes), blocks.shapes[0][1]
@@ -219,12 +218,12 @@ class RichComponents(Staged):
         ranks = [len(span.kept) for span in spans]
         if ranks == [width] * self.n_views_:
             return self._fit_stages(blocks)
+        _check_widths(ranks, "columns that say something of their own")
         few = blocks
         for part, span in enumerate(spans):
             if len(span.left_out):
                 span.tell(table=f"view {part}")
             few = span.reduce(few, part)
-        _check_widths(ranks, "columns that say something of their own")
         self.n_features_in_ = ranks[0]
         self._fit_stages(few)
         self.n_features_in_, self._spans = width, spans

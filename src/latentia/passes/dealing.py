@@ -26,6 +26,7 @@ _LONG = 8  # entries of a row of whole numbers from which on another one like it
 _REPEATED = 0.5  # copies that a row has on average, in a source that repeats itself
 _FEWEST_PAIRS = 3
 _FEW_COLUMNS = 100  # of so few, whole rows come again by accident as well
+_FEWEST_LEADERS = 8  # for each group: of fewer, a group of four has none in one case of 2,500 or more
 _ONCE = 0.5  # of the different rows, which then are there once, in a source that does not repeat itself
 
 
@@ -191,10 +192,8 @@ def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
 
 
 def deal_together(dealt: RowGroups, leaders: np.ndarray) -> RowGroups:
-    """Groups with rows of one leader together, unless these are so few that a group would have none."""
-    found = replace(dealt, leaders=leaders)
-    used = np.unique(found.of(np.unique(leaders, return_index=True)[1]))
-    return found if len(used) == dealt.n else dealt
+    """Groups with rows of one leader together, unless these are so few that a group may have none."""
+    return replace(dealt, leaders=leaders) if len(np.unique(leaders)) > _FEWEST_LEADERS * dealt.n else dealt
 
 
 def _repeats(blocks: Blocks) -> bool:

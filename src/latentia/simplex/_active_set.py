@@ -63,7 +63,9 @@ def least_observed_weights(vertices, points, observed, affine, weights):  # prag
         if affine:  # The origin moves to the centre of the vertices, and a constant coordinate keeps them independent.
             squares = 0.0
             for a in range(size):
-                centre = columns[a].mean()
+                centre = 0.0
+                for j in range(n_vertices):
+                    centre += columns[a, j] / n_vertices
                 point[0, a] -= centre
                 for j in range(n_vertices):
                     columns[a, j] -= centre
@@ -73,7 +75,10 @@ def least_observed_weights(vertices, points, observed, affine, weights):  # prag
             columns[size] = lift
             size += 1
         for j in range(n_vertices):
-            lengths[j] = np.sqrt((columns[:size, j] ** 2).sum())
+            squares = 0.0
+            for a in range(size):
+                squares += columns[a, j] ** 2
+            lengths[j] = np.sqrt(squares)
         numbers = np.empty((1, min(size, n_vertices) + 1), np.int64)
         weights[i] = 0.0
         least_weights(columns[:size], lengths, point[:, :size], usable, weights[i : i + 1], numbers, affine, np.inf)

@@ -31,6 +31,7 @@ def fitted(name):
 
 @pytest.fixture(autouse=True)
 def _closed():
+    plt.close("all")  # which other tests of this worker may have left
     yield
     plt.close("all")
 

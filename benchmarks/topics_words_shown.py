@@ -6,8 +6,9 @@ Ten words a topic: those of ``top_words``; the ten most probable ones of the sam
 (tomotopy, 300 iterations, its defaults); and those of NMF of tf-idf (scikit-learn, its default start). *coherence*: NPMI of
 pairs of them in documents that were held out from all: one in five of the Associated Press and of the chapters of the Bible,
 on which the constants were chosen; the test documents of 20 Newsgroups, and those of titles of papers, on whose training
-documents those for very short texts were. *unique*: words of ten that no other topic shows. *probability*: mean probability of the words shown in their topic, beside that
-of the most probable ones. Medians over seeds; the last lines are means over numbers of topics.
+documents those for very short texts were. *unique*: words of ten that no other topic shows. *probability*: mean probability
+of the words shown in their topic, beside that of the most probable ones. Medians over seeds; the last lines are means over
+numbers of topics.
 """
 
 from __future__ import annotations

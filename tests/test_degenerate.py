@@ -302,6 +302,16 @@ def test_a_constant_column_changes_no_factorization(name, tmp_path):
         np.testing.assert_allclose(model.inverse_transform(found)[:, 10].mean(), 4.0, rtol=0.1)
 
 
+def test_a_negative_constant_is_left_out_or_refused():
+    X = np.rint(20 * np.abs(planted.separable_rows(100, 10, 3, n_pure=3, noise=0.03, random_state=1).X))
+    wide = np.column_stack([X, np.full(len(X), -2.0)])
+    model, whole = SeparableNMF(3).fit(wide), SeparableNMF(3).fit(X)
+    np.testing.assert_allclose(model.components_[:, :10], whole.components_, atol=1e-6)
+    for name in ("approximate", "poisson"):
+        with pytest.raises(LatentiaError, match="Negative"):
+            clone(FACTORS[name]).fit(wide)
+
+
 @kinds
 def test_tables_of_many_columns(kind):
     X = np.random.default_rng(0).normal(size=(2100, 700)) + np.linspace(0, 5, 700)

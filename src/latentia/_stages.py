@@ -68,10 +68,10 @@ class Part:
     @cached_property
     def rows(self) -> Blocks:
         """The rows of these groups."""
-        found = self.source.group(self.groups, self.dealt)
-        if getattr(found, "n_rows", 1) == 0:
+        rows = self.source.group(self.groups, self.dealt)
+        if getattr(rows, "n_rows", 1) == 0:
             raise LatentiaError("A part of the data has no rows: there are too few different ones.")
-        return found
+        return rows
 
     @property
     def is_whole(self) -> bool:
@@ -346,7 +346,7 @@ class Staged(Estimator):
         return self._fit_columns(span, lambda: self._fit_rows(*(span.reduce(table) for table in (rows, *more))))
 
     def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
-        """Which columns say something of their own; None where these are all."""
+        """Return which columns say something of their own; None where these are all."""
         return span_of(rows, more=more)
 
     def _fit_columns(self, span: ColumnSpan, fit: Callable[[], object]) -> Self:

@@ -506,18 +506,19 @@ def finite_blocks(
 
 
 def missing_cells(blocks: Blocks) -> np.ndarray | None:
-    """Which cells of all rows are missing, shape (n, D); None where none are."""
+    """Return which cells of all rows are missing, shape (n, D); None where none are."""
     if not any(missing_entries(block[0]) is not None for block in blocks):
         return None
     return np.vstack([np.isnan(np.asarray(block[0], dtype=np.float64)) for block in blocks])
 
 
 def gaps_of(blocks: Blocks) -> np.ndarray | None:
-    """The same; a row or column of nothing else is an error."""
+    """Return `missing_cells`; raise for a row or column of nothing else."""
     gaps = missing_cells(blocks)
     if gaps is None:
         return None
-    check_gaps(gaps, np.concatenate([block.rows for block in blocks]))
+    if gaps.all(axis=1).any():
+        check_gaps(gaps, np.concatenate([block.rows for block in blocks]))
     empty = gaps.all(axis=0)
     if empty.any():
         raise LatentiaError(f"Column {int(np.argmax(empty))} has no cell that is there, all are NaN: drop it.")

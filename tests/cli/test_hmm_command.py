@@ -177,6 +177,8 @@ def test_missing_steps(call, refused, rows, chain, words, vectors, tmp_path):
     numbers.write_text("\n".join(line if i % 9 else line[: line.rindex(",") + 1] for i, line in enumerate(lines, 1)))
     options = ["-k", 3, "--columns", "pulse,pressure", "--sequence", "patient", "--missing", "keep"]
     assert "single cells missing" in call("hmm", numbers, *options, "--out", tmp_path / "v")
+    call("apply", tmp_path / "v", numbers, "--missing", "keep", "--out", tmp_path / "a")
+    assert rows(tmp_path / "a" / "paths.csv") == rows(tmp_path / "v" / "paths.csv")
     means = sorted(latentia.load(tmp_path / "v" / "model.npz").means_[:, 0])
     assert means == pytest.approx([0, 4, 8], abs=0.3)
 

@@ -10,7 +10,7 @@ from sklearn.preprocessing import scale
 from latentia.datasets import planted
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.mixtures._cloud import have_valley, one_cloud
-from latentia.mixtures._nulls import null_checks
+from latentia.mixtures._nulls import gains_of_nulls, null_checks
 
 
 def test_a_cloud_has_the_covariance_of_the_rows_and_no_clusters() -> None:
@@ -43,6 +43,15 @@ def test_a_gain_is_compared_with_those_of_nulls() -> None:
     assert check.holds
     assert not null_checks(0.12, nulls, "single clouds")[0].holds
     assert null_checks(0.5, nulls[:2], "single clouds") == []
+
+
+@pytest.mark.parametrize(("gain", "n"), [(0.5, 4), (0.09, 4), (0.13, 10)])
+def test_few_nulls_are_simulated_where_they_tell_clearly(gain: float, n: int) -> None:
+    assert len(gains_of_nulls(gain, lambda number: 0.1 + 0.01 * (-1) ** number)) == n
+
+
+def test_nulls_that_cannot_be_fitted_are_left_out() -> None:
+    assert len(gains_of_nulls(0.13, lambda number: None if number % 2 else 0.1 + 0.001 * number)) == 5
 
 
 @pytest.mark.parametrize("shape", ["spherical", "full"])

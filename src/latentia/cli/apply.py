@@ -63,8 +63,8 @@ def apply(
     other : V
         Of 'contrast' models: V, a second table of the same rows.
     missing
-        Cells without a value: drop leaves their rows out, keep takes them as not known (of 'mixture', 'nmf' and 'noisy-or',
-        whose default it is); by default they are an error.
+        Cells without a value: drop leaves their rows out, keep takes them as not known (of 'mixture', 'nmf', 'hmm' and
+        'noisy-or', whose default it is); by default they are an error.
     denoise
         Of 'dictionary' and 'network': write the rows as the model has them, not their codes.
     ask : >= 0
@@ -98,6 +98,7 @@ def apply(
     findings = family.command == "noisy-or"
     kept = findings or family.command == "mixture" or (family.reads == "rows" and get_tags(fitted).input_tags.allow_nan)
     ways = ("keep", "drop") if kept else ("drop",) if family.reads == "rows" else ()
+    ways = ("keep",) if kind == "SpectralHMM" else ways
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
     missing = "keep" if missing is None and findings else missing

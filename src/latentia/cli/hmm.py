@@ -246,7 +246,7 @@ def apply_hmm(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], ob
             lower=symbols and bool(reading.get("lower")), symbols=model.symbols_ if symbols else None,
             missing=how.missing, encoding=how.encoding, cache=how.cache,
         )  # fmt: skip
-    data = data.whole() if getattr(model, "kind", "") == "counts" else data
+    data = data.whole() if not symbols and model.kind == "counts" else data
     if not symbols and data.steps.shape[1] != model.n_features_in_:
         raise LatentiaError(
             f"{source}: {data.steps.shape[1]} columns of numbers, and the model was fitted on {model.n_features_in_}, of which "

@@ -120,7 +120,7 @@ class ContrastiveEstimator(AddedViews):
         rows = weighted(self._read(U, V, y), sample_weight)
         orders = orders_of(self.method, self.order) if self.linear_map is None else []
         check_shape(rows.n_rows, [width for _, width in rows.shapes], orders)
-        if self.keep_moments or self._speaks_of_numbers:
+        if self.keep_moments or self._names_columns:
             return self._fit_stages(rows)
         spans = self._spans_of(*(span_of(rows, part) for part in (0, 1)))
         if spans is None:
@@ -132,7 +132,7 @@ class ContrastiveEstimator(AddedViews):
 
     def _fit_sums_in_span(self, sums: FramedSums, rows: Blocks | None) -> None:
         width, end = self.n_features_in_, self.n_features_in_ + self.n_features_v_
-        spans = None if self._speaks_of_numbers else self._spans_of(
+        spans = None if self._names_columns else self._spans_of(
             sums.select(np.arange(width)).span, sums.select(np.arange(width, end)).span
         )  # fmt: skip
         if spans is None:
@@ -141,12 +141,12 @@ class ContrastiveEstimator(AddedViews):
         _fit_in_spans(self, lambda: self._fit_selected(sums.select(kept), rows), *spans)
 
     @property
-    def _speaks_of_numbers(self) -> bool:
-        """Whether a parameter speaks of columns by their numbers, all of which count then."""
+    def _names_columns(self) -> bool:
+        """True where a parameter names columns by their numbers, so that all of them count."""
         return any(getattr(self, name) is not None for name in self._by_number)
 
     def _spans_of(self, of_u: ColumnSpan | None, of_v: ColumnSpan | None) -> tuple[ColumnSpan, ColumnSpan] | None:
-        """Both spans, if one leaves columns out, which are told."""
+        """Return both spans if one leaves columns out, and warn of these columns; None otherwise."""
         if of_u is None and of_v is None:
             return None
         for span, table, names in ((of_u, "U", self._column_names), (of_v, "V", self._v_names)):

@@ -213,8 +213,8 @@ class RichComponents(Staged):
 
     def _fit_in_spans(self, blocks: Blocks) -> RichComponents:
         """Fit on the columns of each view that say something of their own, and give all columns their entries."""
-        width, found = self.n_features_in_, [span_of(blocks, part) for part in range(self.n_views_)]
-        spans = [span or ColumnSpan.whole(width) for span in found]
+        width = self.n_features_in_
+        spans = [span_of(blocks, part) or ColumnSpan.whole(width) for part in range(self.n_views_)]
         ranks = [len(span.kept) for span in spans]
         if ranks == [width] * self.n_views_:
             return self._fit_stages(blocks)
@@ -228,19 +228,18 @@ class RichComponents(Staged):
         self._fit_stages(few)
         self.n_features_in_, self._spans = width, spans
         self.linear_maps_ = {
-            (i, j): spans[i].directions(spans[self.subsets_[j][0]].coefficients(one), axis=0)
-            for (i, j), one in self.linear_maps_.items()
+            (i, j): spans[i].directions(spans[self.subsets_[j][0]].coefficients(linear_map), axis=0)
+            for (i, j), linear_map in self.linear_maps_.items()
         }
-        for (j, order), one in self._cumulants.items():
-            self._cumulants[j, order] = self._in_all_columns(j, one)
-        self._scale = np.sqrt(
-            np.maximum([span.variances(own**2) for span, own in zip(spans, self._scale, strict=True)], 0.0)
-        )
+        for (j, order), cumulant in self._cumulants.items():
+            self._cumulants[j, order] = self._widened(j, cumulant)
+        variances = [span.variances(scale**2) for span, scale in zip(spans, self._scale, strict=True)]
+        self._scale = np.sqrt(np.maximum(variances, 0.0))
         self._scale[self._scale == 0] = 1.0
         return self
 
-    def _in_all_columns(self, j: int, cumulant: np.ndarray) -> np.ndarray:
-        """A cumulant of component j in all columns of its first view."""
+    def _widened(self, j: int, cumulant: np.ndarray) -> np.ndarray:
+        """Return a cumulant of component j in all columns of its first view."""
         for axis in range(cumulant.ndim):
             cumulant = self._spans[self.subsets_[j][0]].directions(cumulant, axis)
         return cumulant
@@ -408,11 +407,14 @@ class RichComponents(Staged):
         for part, span in enumerate(spans or []):
             blocks = span.reduce(blocks, part)
         if spans:
-            maps = {(i, k): one[np.ix_(spans[i].kept, spans[self.subsets_[k][0]].kept)] for (i, k), one in maps.items()}
+            maps = {
+                (i, k): linear_map[np.ix_(spans[i].kept, spans[self.subsets_[k][0]].kept)]
+                for (i, k), linear_map in maps.items()
+            }
         cumulants = cumulants_of(blocks, n_jobs=self.n_jobs, progress=self.verbose)
-        inverses = {key: np.linalg.inv(one) for key, one in maps.items()}
-        found = Parts(system, given, cumulants, maps, inverses).cumulant(j, order)
-        return self._in_all_columns(j, found) if spans else found
+        inverses = {key: np.linalg.inv(linear_map) for key, linear_map in maps.items()}
+        cumulant = Parts(system, given, cumulants, maps, inverses).cumulant(j, order)
+        return self._widened(j, cumulant) if spans else cumulant
 
     def covariance(self, component: int) -> np.ndarray:
         """Return the covariance of S_j, shape (d, d), where the sets identify it: see `cumulant`.

@@ -257,19 +257,19 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         rows = weighted(self._read(X), sample_weight)
         if self.keep_moments:
             return self._fit_stages(rows)
-        self._rank = self._rank_of(span_of(rows))
+        self._rank = None if self.whiten is False else self._rank_of(span_of(rows))
         self._fit_stages(rows)
         del self._rank
         return self
 
     def _fit_sums_in_span(self, sums: FramedSums | WideSums, rows: Blocks | None) -> None:
-        self._rank = self._rank_of(sums.span)
+        self._rank = None if self.whiten is False else self._rank_of(sums.span)
         self._fit_selected(sums, rows)
         del self._rank
 
     def _rank_of(self, span: ColumnSpan | None) -> int | None:
-        """How many columns say something of their own, if not all; the others are told where there is a source for each."""
-        if span is None or self.whiten is False:
+        """Return how many columns say something of their own, if not all; warn of others where all are to be sources."""
+        if span is None:
             return None
         if self.n_components is None:
             span.tell(self._column_names)

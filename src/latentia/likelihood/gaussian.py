@@ -46,6 +46,16 @@ def full_gaussian_log_density(X: Any, means: np.ndarray, covariances: np.ndarray
     return log_density
 
 
+def covariance_roots(covariances: np.ndarray) -> np.ndarray:
+    """Return the lower Cholesky roots of covariances, (n, D, D); a singular one is a `LatentiaError`."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariances))
+    except np.linalg.LinAlgError as error:
+        raise LatentiaError(
+            "A covariance is singular: columns depend on each other, or n_components is too large for the rows."
+        ) from error
+
+
 def check_covariances(covariances: np.ndarray, name: str) -> None:
     """Raise a `LatentiaError` unless they are symmetric and positive definite, shape (K, D, D)."""
     if not np.isfinite(covariances).all() or not np.allclose(covariances, covariances.swapaxes(1, 2)):

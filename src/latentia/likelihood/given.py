@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..exceptions import LatentiaError
+from .gaussian import covariance_roots
 
 _AT_ONCE = 1 << 21  # numbers of covariances of rows at a time
 
@@ -35,13 +35,13 @@ class GivenCells:
     gaps: np.ndarray
 
     def log_density(self) -> np.ndarray:
-        """Log-densities of the cells that are there, shape (n, K)."""
+        """Return log-densities of the cells that are there, shape (n, K)."""
         means, there = self.means, (~self.gaps).astype(np.float64)
         if self.spread.ndim == 2:
-            own, centre = self.spread, means.mean(axis=0)
-            seen, about = np.where(self.gaps, 0.0, self.rows - centre), means - centre
-            squares = seen**2 @ (1 / own).T - 2 * seen @ (about / own).T
-            return np.asarray(-0.5 * (squares + there @ (about**2 / own + np.log(2 * np.pi * own)).T))
+            variances, centre = self.spread, means.mean(axis=0)
+            rows, shifts = np.where(self.gaps, 0.0, self.rows - centre), means - centre
+            squares = rows**2 @ (1 / variances).T - 2 * rows @ (shifts / variances).T
+            return np.asarray(-0.5 * (squares + there @ (shifts**2 / variances + np.log(2 * np.pi * variances)).T))
         density = np.empty((len(self.rows), len(means)))
         for k in range(len(means)):
             for part, roots, rest in self._rooted(k):
@@ -51,7 +51,7 @@ class GivenCells:
         return density
 
     def expected(self, k: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Of component k: rows, what their cells are expected to be, (p, D), and covariances (p, D, D), or variances (p, D)."""
+        """Yield rows, what component k expects in their cells, (p, D), and covariances (p, D, D), or variances (p, D)."""
         if self.spread.ndim == 2:
             filled = np.where(self.gaps, self.means[k], self.rows)
             yield slice(0, len(self.rows)), filled, np.where(self.gaps, self.spread[k], 0.0)
@@ -66,17 +66,11 @@ class GivenCells:
             yield part, mean, spread
 
     def _rooted(self, k: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Roots of the covariances, with those of missing cells as if of unit ones, and rows about the mean, zero there."""
+        """Yield roots of the covariances, those of missing cells as if of unit ones, and rows about the mean, zero there."""
         covariance, d = self.spread[min(k, len(self.spread) - 1)], self.rows.shape[1]
         step = max(_AT_ONCE // d**2, 1)
         for start in range(0, len(self.rows), step):
             part = slice(start, start + step)
             gaps = self.gaps[part]
-            own = np.where(gaps[:, :, None] | gaps[:, None, :], np.eye(d), covariance)
-            try:
-                roots = np.linalg.cholesky(own)
-            except np.linalg.LinAlgError as error:
-                raise LatentiaError(
-                    "A covariance is singular: columns depend on each other, or n_components is too large for the rows."
-                ) from error
+            roots = covariance_roots(np.where(gaps[:, :, None] | gaps[:, None, :], np.eye(d), covariance))
             yield part, roots, np.where(gaps, 0.0, self.rows[part] - self.means[k])

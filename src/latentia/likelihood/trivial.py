@@ -53,9 +53,9 @@ def one_gaussian(rows: Any, n_rows: int) -> tuple[np.ndarray, int]:
 
 
 def _one_gaussian_observed(rows: np.ndarray, gaps: np.ndarray, n_rows: int) -> tuple[np.ndarray, int]:
-    """The same for rows of which some cells are missing: one variance a column, or a full covariance."""
+    """Return `one_gaussian` of rows of which some cells are missing: with one variance a column, or a full covariance."""
     n, d = rows.shape
-    found = [independent_features(rows, "gaussian")]
+    candidates = [independent_features(rows, "gaussian")]
     if 1 < d <= min(_MOST_COLUMNS, n // 10):
         mean, variances = np.nanmean(rows, axis=0), np.nanvar(rows, axis=0)
         floor = np.diag(1e-9 * variances + np.finfo(float).tiny)
@@ -65,16 +65,16 @@ def _one_gaussian_observed(rows: np.ndarray, gaps: np.ndarray, n_rows: int) -> t
             for _, filled, spread in GivenCells(mean[None], covariance[None], rows, gaps).expected(0):
                 gap = filled - mean
                 total, squares = total + gap.sum(axis=0), squares + gap.T @ gap + spread.sum(axis=0)
-            moved = total / n
-            mean, covariance = mean + moved, squares / n - np.outer(moved, moved) + floor
+            step = total / n
+            mean, covariance = mean + step, squares / n - np.outer(step, step) + floor
         density = GivenCells(mean[None], covariance[None], rows, gaps).log_density()[:, 0]
-        found.append((density, d + d * (d + 1) // 2))
-    return _preferred(found, n_rows)
+        candidates.append((density, d + d * (d + 1) // 2))
+    return _preferred(candidates, n_rows)
 
 
-def _preferred(found: list[tuple[np.ndarray, int]], n_rows: int) -> tuple[np.ndarray, int]:
-    """The densities that Schwarz's criterion prefers."""
-    return max(found, key=lambda one: float(one[0].mean()) - 0.5 * one[1] * np.log(n_rows) / n_rows)
+def _preferred(candidates: list[tuple[np.ndarray, int]], n_rows: int) -> tuple[np.ndarray, int]:
+    """Return the log-densities, with their number of parameters, that Schwarz's criterion prefers."""
+    return max(candidates, key=lambda pair: float(pair[0].mean()) - 0.5 * pair[1] * np.log(n_rows) / n_rows)
 
 
 def independent_features(rows: Any, kind: str) -> tuple[np.ndarray, int]:

@@ -363,25 +363,28 @@ def learned_columns(table: Table, distribution: Any, views: Any = None) -> tuple
 
 
 def _own_columns(columns: Sequence[Column], kinds: Sequence[str]) -> list[int]:
-    """Which columns say something of their own; others are told. Only numbers and counts can be combinations of several."""
-    codes = []
-    for column, kind in zip(columns, kinds, strict=True):
-        if kind == "categorical":
-            place = {value: float(i) for i, value in enumerate(column.values())}
-            codes.append(np.array([place.get(cell, np.nan) for cell in column.categories]))
-        else:
-            codes.append(column.numbers(kind))
-    span = span_of(Blocks.from_array(np.column_stack(codes)))
+    """Return which columns say something of their own, and warn of others: constants, copies, and combinations of numbers."""
+    span = span_of(Blocks.from_array(np.column_stack([_coded(*pair) for pair in zip(columns, kinds, strict=True)])))
     if span is not None:
-        coded = np.array(kinds)[span.kept] == "categorical"
-        few = len(span.kept) < 3  # three views are needed: rows without noise have so few
-        of_codes = [len(sources) > (0 if few else 1) and (few or kinds[j] == "categorical" or coded[sources].any())
-                    for j in span.left_out for sources in [span.weights[[j]].indices]]  # fmt: skip
-        span = span.with_columns(span.left_out[np.array(of_codes, bool)])
+        sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
+        if len(span.kept) < 3:  # Three views are needed, and rows without noise have fewer columns of their own.
+            back = [j for j in sources if len(sources[j])]
+        else:  # Combinations of the codes of categories say nothing.
+            codes = np.array(kinds) == "categorical"
+            back = [j for j in sources if len(sources[j]) > 1 and codes[[j, *sources[j]]].any()]
+        span = span.with_columns(np.array(back, int))
     if span is None:
         return list(range(len(columns)))
     span.tell([column.name for column in columns], entries=False)
     return [int(i) for i in span.kept]
+
+
+def _coded(column: Column, kind: str) -> np.ndarray:
+    """Return the cells of a column as numbers, those of categories in the order of their values; NaN where they are missing."""
+    if kind != "categorical":
+        return column.numbers(kind)
+    place = {value: float(i) for i, value in enumerate(column.values())}
+    return np.array([place.get(cell, np.nan) for cell in column.categories])
 
 
 def _asked(distribution: Any, names: list[str]) -> list[Any]:

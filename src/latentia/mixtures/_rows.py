@@ -23,9 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refinement, gaussian_log_density, log
-from ..likelihood.gaussian import full_gaussian_log_density
+from ..likelihood.gaussian import covariance_roots, full_gaussian_log_density
 from ..moments import Coordinates
 from ..moments.vectors import squared_distances
 from ..passes import Blocks
@@ -373,12 +372,7 @@ def _upper(width: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _inverted(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Inverses and logarithms of the determinants of positive matrices, (K, D, D)."""
-    try:
-        roots = np.linalg.cholesky(covariances)
-    except np.linalg.LinAlgError as error:
-        raise LatentiaError(
-            "A covariance is singular: columns depend on each other, or n_components is too large for the rows."
-        ) from error
+    roots = covariance_roots(covariances)
     inverse = np.linalg.inv(roots)
     log_det = 2 * np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
     return inverse.swapaxes(1, 2) @ inverse, log_det

@@ -13,12 +13,12 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ..moments import ColumnSpan, span_of
+from ..moments import ColumnSpan, select_columns, span_of
 from ..passes import Block, Blocks
 
 
 def span_of_views(blocks: Blocks, within: bool) -> ColumnSpan | None:
-    """Which columns of all views say something of their own; None where these are all.
+    """Return which columns of all views say something of their own; None where these are all.
 
     Parameters
     ----------
@@ -36,39 +36,36 @@ def span_of_views(blocks: Blocks, within: bool) -> ColumnSpan | None:
     if span is None:
         return None
     views = np.repeat(np.arange(len(widths)), widths)
-    told = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
+    sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
+    dependent = [j for j in sources if len(sources[j])]
     # Of rows without noise each view may say all that the others say of the component.
-    if {views[j] for j, sources in told.items() if len(sources)} - set(views[span.kept]):
-        return span.with_columns(np.array([j for j, sources in told.items() if len(sources)]))
+    if set(views[dependent]) - set(views[span.kept]):
+        return span.with_columns(np.array(dependent))
     if within:
         return span
-    alone = [j for j, sources in told.items() if len(sources) > 1 and (views[sources] == views[j]).all()]
-    return span.with_columns(np.array(alone, int))
+    combined = [j for j in dependent if len(sources[j]) > 1 and (views[sources[j]] == views[j]).all()]
+    return span.with_columns(np.array(combined, int))
 
 
 def kept_by_view(span: ColumnSpan, widths: Sequence[int]) -> list[np.ndarray]:
-    """The columns of each view that are kept; there must be one."""
+    """Return the columns of each view that are kept; a view without any is an error."""
     kept = [
         span.kept[(span.kept >= end - width) & (span.kept < end)] - (end - width)
         for end, width in zip(np.cumsum(widths), widths, strict=True)
     ]
-    for view, own in enumerate(kept, 1):
-        if not len(own):
+    for view, columns in enumerate(kept, 1):
+        if not len(columns):
             raise LatentiaError(f"View {view} is constant and says nothing about the component: remove it.")
     return kept
 
 
 def reduced_views(blocks: Blocks, kept: Sequence[np.ndarray]) -> Blocks:
-    """Some columns of each view."""
-    shapes = [(blocks.n_rows, len(own)) for own in kept]
-    return blocks.map(lambda block: [_selected(table, own) for table, own in zip(block, kept, strict=False)], shapes)
+    """Return some columns of each view."""
+    shapes = [(blocks.n_rows, len(columns)) for columns in kept]
+    return blocks.map(lambda block: [select_columns(*pair) for pair in zip(block, kept, strict=False)], shapes)
 
 
 def _joined(block: Block) -> Any:
     if any(sparse.issparse(table) for table in block):
         return sparse.csr_array(sparse.hstack(list(block), format="csr"))
     return np.hstack(list(block))
-
-
-def _selected(table: Any, columns: np.ndarray) -> Any:
-    return table[:, columns] if sparse.issparse(table) else np.take(table, columns, axis=1)

@@ -25,7 +25,7 @@ from .left import (
 from .observed import ObservedColumns, filled, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
-from .span import ColumnSpan, span_of, span_of_moments, span_without_constants
+from .span import ColumnSpan, select_columns, span_of, span_of_moments, span_without_constants
 from .sparse_products import gathered
 from .thinning import DealtCounts, split_counts
 from .vectors import (
@@ -90,6 +90,7 @@ __all__ = [
     "moments_to_cumulants",
     "observed_columns",
     "principal_coordinates",
+    "select_columns",
     "set_partitions",
     "span_of",
     "span_of_moments",

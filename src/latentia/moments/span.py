@@ -108,9 +108,7 @@ class ColumnSpan:
 
     def select(self, table: Any) -> Any:
         """The columns of a table that are kept."""
-        return (
-            table[:, self.kept] if sparse.issparse(table) else np.take(table, self.kept, axis=1)
-        )  # rows stay in one piece
+        return select_columns(table, self.kept)
 
     def points(self, points: np.ndarray) -> np.ndarray:
         """Points (..., r) in the kept columns, in all columns."""
@@ -168,22 +166,22 @@ def span_of(blocks: Blocks, part: int = 0, more: Sequence[Blocks] = ()) -> Colum
     -------
     ColumnSpan or None
     """
-    found = _sample(blocks, part)
-    return None if found is None else _checked(*_span_of_rows(*found), part, (blocks, *more))
+    sample = _sample(blocks, part)
+    return None if sample is None else _checked(*_span_of_rows(*sample), part, (blocks, *more))
 
 
 def span_without_constants(blocks: Blocks, part: int = 0) -> ColumnSpan | None:
     """Find the columns that are not constant, or zero; None where these are all, or none."""
-    found = _sample(blocks, part)
-    if found is None:
+    sample = _sample(blocks, part)
+    if sample is None:
         return None
-    low, high = np.fmin.reduce(found[0]), np.fmax.reduce(found[0])
+    low, high = np.fmin.reduce(sample[0]), np.fmax.reduce(sample[0])
     kept = np.flatnonzero(~((low == high) & (low != 0)))
     return _checked(_span(kept, {}, np.where(low == high, low, 0.0)), np.zeros(len(low)), part, (blocks,))
 
 
 def span_of_moments(mean: np.ndarray, covariance: np.ndarray) -> ColumnSpan | None:
-    """The same from moments of rows: what columns of these hang on others to half of the digits.
+    """Find the same from moments of rows, which show what columns hang on others to half of their digits.
 
     Parameters
     ----------
@@ -213,15 +211,20 @@ def span_of_moments(mean: np.ndarray, covariance: np.ndarray) -> ColumnSpan | No
     return _span(np.array(kept, np.int64), weights, mean) if 0 < len(kept) < len(mean) else None
 
 
+def select_columns(table: Any, columns: np.ndarray) -> Any:
+    """Return some columns of a table, dense or sparse; rows of dense ones stay in one piece."""
+    return table[:, columns] if sparse.issparse(table) else np.take(table, columns, axis=1)
+
+
 def _mapped(weights: Any, values: np.ndarray, axis: int) -> np.ndarray:
-    """The values with weights applied to an axis."""
-    moved = np.moveaxis(values, axis, 0)
-    found = weights @ moved.reshape(len(moved), -1)
-    return np.moveaxis(np.asarray(found).reshape(-1, *moved.shape[1:]), 0, axis)
+    """Return the values with weights applied along an axis."""
+    leading = np.moveaxis(values, axis, 0)
+    product = np.asarray(weights @ leading.reshape(len(leading), -1))
+    return np.moveaxis(product.reshape(-1, *leading.shape[1:]), 0, axis)
 
 
 def _span(kept: np.ndarray, others: dict[int, tuple[np.ndarray, np.ndarray]], mean: np.ndarray) -> ColumnSpan | None:
-    """The span in which columns hang on kept ones with weights, where these have means; None if all or none are kept."""
+    """Return the span in which other columns have sources and weights among the kept ones; None if all or none are kept."""
     width = len(mean)
     if not 0 < len(kept) < width:
         return None
@@ -236,7 +239,7 @@ def _span(kept: np.ndarray, others: dict[int, tuple[np.ndarray, np.ndarray]], me
 
 
 def _sample(blocks: Blocks, part: int) -> tuple[np.ndarray, float] | None:
-    """Some rows, and the precision of their numbers; None where powers are out of range, or rows wide and sparse."""
+    """Return some rows, and the precision of their numbers; None where squares are out of range, or rows wide and sparse."""
     table = sample_rows(blocks)[part]
     if sparse.issparse(table) and table.shape[1] > _MOST:
         return None
@@ -246,7 +249,7 @@ def _sample(blocks: Blocks, part: int) -> tuple[np.ndarray, float] | None:
 
 
 def _checked(span: ColumnSpan | None, noise: np.ndarray, part: int, tables: Sequence[Blocks]) -> ColumnSpan | None:
-    """The span without what is not so on all rows."""
+    """Return the span, with columns kept that are not what it says on all rows."""
     while span is not None:
         wrong = np.any([_differ(own, part, span, noise) for own in tables], axis=0)
         if not wrong.any():
@@ -256,7 +259,7 @@ def _checked(span: ColumnSpan | None, noise: np.ndarray, part: int, tables: Sequ
 
 
 def _span_of_rows(rows: np.ndarray, eps: float) -> tuple[ColumnSpan | None, np.ndarray]:
-    """The span of a sample, and standard deviations of what is rounded away in each column."""
+    """Return the span of a sample, and standard deviations of what is rounded away in each column."""
     low, high, width = np.fmin.reduce(rows), np.fmax.reduce(rows), rows.shape[1]
     kept, noise, others = list[int](), np.zeros(width), dict[int, tuple[np.ndarray, np.ndarray]]()
     copies: dict[bytes, int] = {}
@@ -281,7 +284,7 @@ def _span_of_rows(rows: np.ndarray, eps: float) -> tuple[ColumnSpan | None, np.n
 def _combined(
     rows: np.ndarray, mean: np.ndarray, columns: list[int], eps: float, noise: np.ndarray
 ) -> tuple[list[int], dict[int, tuple[np.ndarray, np.ndarray]]]:
-    """Which columns are kept, and the others as combinations of these; what is rounded away of them is noted in place."""
+    """Return which columns are kept, and the others as combinations of these; write what is rounded away into ``noise``."""
     n, steps, deviations = len(rows), _steps(rows, eps), rows.std(axis=0)
     constant = [j for j in columns if not deviations[j]]  # that they vary rows with missing cells alone show
     columns = [j for j in columns if deviations[j]]
@@ -291,27 +294,28 @@ def _combined(
         return sorted([*constant, *columns]), combined
     basis, roots, kept = np.empty((len(columns), n)), np.zeros((len(columns),) * 2), list[int]()
     for i, j in enumerate(columns):
-        own, found = basis[: len(kept)], np.zeros(len(kept))
-        left = scaled[:, i].copy()
+        directions, coefficients = basis[: len(kept)], np.zeros(len(kept))
+        residual = scaled[:, i].copy()
         for _ in range(2):
-            along = own @ left
-            left -= along @ own
-            found += along
-        size = float(np.linalg.norm(left))
+            along = directions @ residual
+            residual -= along @ directions
+            coefficients += along
+        size = float(np.linalg.norm(residual))
         if size < _DEPENDENT:
-            weights = solve_triangular(roots[: len(kept), : len(kept)], found) * deviations[j] / deviations[kept]
+            weights = solve_triangular(roots[: len(kept), : len(kept)], coefficients) * deviations[j] / deviations[kept]
             noise[j] = _most_noise(steps[j], steps[kept], deviations[j], weights)
             if size * deviations[j] <= noise[j]:
                 sources = np.flatnonzero(np.abs(weights) * deviations[kept] > _COUNTS * noise[j])
                 combined[j] = np.array(kept)[sources], weights[sources]
                 continue
-        roots[: len(kept), len(kept)], roots[len(kept), len(kept)], basis[len(kept)] = found, size, left / size
+        roots[: len(kept), len(kept)], roots[len(kept), len(kept)] = coefficients, size
+        basis[len(kept)] = residual / size
         kept.append(j)
     return sorted([*constant, *kept]), combined
 
 
 def _are_independent(root: np.ndarray, steps: np.ndarray, deviations: np.ndarray) -> bool:
-    """Whether each column leaves more than its rounding of those before it, by the triangular root of their correlations."""
+    """Return True if each column varies beyond those before it by more than its rounding, by the root of correlations."""
     sizes = np.abs(np.diag(root))
     if sizes.min(initial=1.0) <= _EXACT:
         return False
@@ -347,18 +351,18 @@ def _steps(rows: np.ndarray, eps: float) -> np.ndarray:
 
 
 def _is_copy(weights: sparse.csr_array) -> np.ndarray:
-    """Rows of weights that have a one alone."""
+    """Return which rows of weights have a single entry, of one."""
     return np.asarray((np.diff(weights.indptr) == 1) & (weights @ np.ones(weights.shape[1]) == 1))
 
 
 def _differ(blocks: Blocks, part: int, span: ColumnSpan, noise: np.ndarray) -> np.ndarray:
-    """Which of the columns that are left out are not what the sample says, on all rows."""
+    """Return which of the columns that are left out differ from what the sample says, on all rows."""
     left = span.left_out
     weights = span.weights[left]
     exact = _is_copy(weights) | (np.diff(weights.indptr) == 0)
     limit, wrong = np.where(exact, 0.0, _EXTREME * noise[left]), np.zeros(len(left), bool)
     for block in blocks:
         table = dense_table(block[part])
-        own, said = table[:, left], span.offset[left] + (weights @ table[:, span.kept].T).T
-        wrong |= ((np.abs(own - said) > limit) | (np.isnan(said) & ~np.isnan(own))).any(axis=0)
+        cells, expected = table[:, left], span.offset[left] + (weights @ table[:, span.kept].T).T
+        wrong |= ((np.abs(cells - expected) > limit) | (np.isnan(expected) & ~np.isnan(cells))).any(axis=0)
     return wrong

@@ -47,14 +47,15 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         return self
 
     def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
+        """Return the columns that are not constant; negative constants stay, since fits of nonnegative numbers refuse them."""
         span = span_without_constants(rows)
-        return None if span is None or (span.offset < 0).any() else span  # Negative entries are refused by the fit.
+        return None if span is None or (span.offset < 0).any() else span
 
     def _widen(self, span: ColumnSpan) -> None:
         self.components_ = span.coefficients(self.components_)
 
     def _select(self, table: Any) -> Any:
-        """The columns of a table that are not constant in the fit."""
+        """Return the columns of a table that are not constant in the fit."""
         span = vars(self).get("_span")
         return table if span is None else span.select(table)
 

@@ -207,7 +207,7 @@ class ApproximateNMF(FactorModel):
         tried: list[_Tried] = []
         for start in self._starts(table, right, self.n_init if part.is_whole else min(self.n_init, _OF_PARTS)):
             components = np.maximum(in_span(left, right, start) @ right, 0.0)
-            tried.append(self._descended(_Tried(components, np.inf, 0), blocks, table, _FIRST))
+            tried.append(self._descended(_Tried(components, np.inf), blocks, table, _FIRST))
             if tried[-1].error <= max((1 + self.tol) * bound, _EXACT):
                 break
         # The best of them to the end: of parts one, as other answers are looked for in all rows.
@@ -215,9 +215,8 @@ class ApproximateNMF(FactorModel):
         order = sorted(range(len(tried)), key=lambda i: first[i])[: _BEST if part.is_whole else 1]
         ended = [self._descended(tried[i], blocks, table, "auto") for i in order]
         found = self._in_order(ended, blocks, table)
-        errors, n_rounds = np.array(first) / max(bound, _EXACT), sum(one.n_rounds for one in tried + ended)
-        share = 0.0 if gaps is None else float(gaps.mean())
-        return _Found(*found, bound, energy, table.unit, errors, _as_good(ended), 2 + n_rounds, share)
+        errors, share = np.array(first) / max(bound, _EXACT), 0.0 if gaps is None else float(gaps.mean())
+        return _Found(*found, bound, energy, table.unit, errors, _as_good(ended), share)
 
     def _in_order(self, ended: list[_Tried], blocks: Blocks, table: Table) -> tuple[np.ndarray, np.ndarray, float]:
         """Components of the best, the strongest first, their shares, and its error."""
@@ -271,7 +270,7 @@ class ApproximateNMF(FactorModel):
         update = FactorUpdate(start.components, "cone", descent)
         found = refine(update, over(blocks, self.n_jobs, self.verbose), rounds, until=descent.settled)
         sums: FactorSums = accumulate(blocks, update.at(*found.values), self.n_jobs)
-        return _Tried(found.values[0], sums.relative_error, len(descent.errors) + 1)
+        return _Tried(found.values[0], sums.relative_error)
 
     def _keep(self, fitted: Fitted) -> None:
         found: _Found = fitted.model
@@ -283,7 +282,7 @@ class ApproximateNMF(FactorModel):
             bound * size,
         )
         self.certificate_ = 1.0 if found.error <= _EXACT**0.5 else found.error / max(bound, _EXACT)
-        self.starts_, self.n_passes_ = found.starts, found.n_passes
+        self.starts_, self.n_passes_ = found.starts, 1
 
     def _cost(self) -> Literal["algebra"]:
         return "algebra"
@@ -398,7 +397,6 @@ class _Tried:
 
     components: np.ndarray
     error: float
-    n_rounds: int
 
 
 @dataclass(frozen=True)
@@ -413,7 +411,6 @@ class _Found:
     unit: float
     starts: np.ndarray
     others: list[np.ndarray]
-    n_passes: int
     missing: float
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -29,6 +30,7 @@ from ..evidence import Check, PartErrors, found_again
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refinement, over
 from ..linalg import completed
+from ..moments import ColumnSpan, span_without_constants
 from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
 from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
 from ._descent import Descent, FactorSums, FactorUpdate, refined, row_weights
@@ -249,6 +251,9 @@ class SeparableNMF(FactorModel):
         del self._missing
         return self
 
+    def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
+        return span_without_constants(rows)
+
     def _fit_rows(self, rows: Blocks, *more: Any) -> SeparableNMF:
         gaps = missing_cells(rows) if self._missing else None
         return self._fit_stages(rows if gaps is None else self._completed(rows, gaps))
@@ -285,6 +290,9 @@ class SeparableNMF(FactorModel):
         ):
             refinement = Refinement.none(components)
         last = start.at(*refinement.values)
+        if not last.components.any():
+            raise LatentiaError("all components are zero: sums of most rows are not positive. Use mixing='simplex'.",
+                                parameter="mixing", value=mixing)  # fmt: skip
         sums: FactorSums = accumulate(part.rows, last, self.n_jobs)
         order = np.argsort(-sums.shares, kind="stable")
         members = [found.pooled.members[k] for k in order]

@@ -290,9 +290,7 @@ class SeparableNMF(FactorModel):
         ):
             refinement = Refinement.none(components)
         last = start.at(*refinement.values)
-        if not last.components.any():
-            raise LatentiaError("all components are zero: sums of most rows are not positive. Use mixing='simplex'.",
-                                parameter="mixing", value=mixing)  # fmt: skip
+        _require_components(last.components, mixing)
         sums: FactorSums = accumulate(part.rows, last, self.n_jobs)
         order = np.argsort(-sums.shares, kind="stable")
         members = [found.pooled.members[k] for k in order]
@@ -435,3 +433,9 @@ class SeparableNMF(FactorModel):
 
     def _distances(self, other: SeparableNMF) -> np.ndarray:
         return component_distances(self.components_, other.components_, self.mixing_kind_)
+
+
+def _require_components(components: np.ndarray, mixing: str) -> None:
+    if not components.any():
+        message = "all components are zero: sums of most rows are not positive. Use mixing='simplex'."
+        raise LatentiaError(message, parameter="mixing", value=mixing)

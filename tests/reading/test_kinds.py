@@ -44,6 +44,7 @@ def column(tmp_path, name, cells, **options):
         ([100.5, 180.25], 999),
         ([20, 41, 64], -1),
         ([1, 2, 3, 4], 8),
+        ([10, 20, 75, 85, 90, 60, 95], 99),
     ],
 )
 def test_codes_of_missing_answers_are_named_and_can_be_removed(tmp_path, values, code):
@@ -164,6 +165,69 @@ def test_numbers_are_left_out_only_where_names_and_values_say_so(tmp_path, name,
     assert (name in reading.used) == (role in ("count", "measurement"))
     reading, found = column(tmp_path, name, list(cells), roles={name: "measurement"})
     assert name in reading.used
+
+
+@pytest.mark.parametrize("name", ["lipid", "amount_paid", "bid", "acid", "Android", "NO"])
+def test_words_that_end_as_ids_do_are_measured(tmp_path, name):
+    reading, found = column(tmp_path, name, (100 + 7 * RNG.permutation(30)).tolist())
+    assert (found.role, found.doubt, name in reading.used) == ("count", "", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "role"),
+    [
+        ("hours", [3, 5, 7, 18, 43, 85, 91, 98, 100, 130, 230, 487], "count"),  # sorted times between failures
+        ("time", np.cumsum(RNG.exponential(size=30) ** 2).round(3), "measurement"),
+        ("year", [1900, 1904, 1906, 1908, 1912, 1920, 1924, 1948, 1952, 1980, 1999, 2004], "clock"),
+        ("day", [3, 4, 5, 8, 9, 10, 11, 12, 15, 16, 17, 18], "clock"),
+        ("stamp_time", 1_600_000_000 + np.cumsum(RNG.integers(1, 9999, 30)), "clock"),
+    ],
+)
+def test_a_clock_ticks_and_a_sorted_duration_does_not(tmp_path, name, cells, role):
+    reading, found = column(tmp_path, name, list(cells))
+    assert (found.role, name in reading.used) == (role, role != "clock")
+    assert role == "clock" or "--role" in found.doubt
+
+
+def test_rows_are_counted_once(tmp_path):
+    path = table(tmp_path, ("n", range(1, 31)), ("age", range(1, 31)), ("alive", RNG.integers(0, 900, 30)))
+    data = read(path)
+    assert [column.role for column in data.columns] == ["id", "count", "count"]
+    assert "--role age=id" in data.column("age").doubt
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "role"),
+    [
+        ("tree", np.tile(np.arange(1, 31), 4), "group"),  # as often each
+        ("v7", np.repeat(100 + 13 * RNG.permutation(30), RNG.integers(2, 6, 30)), "group"),  # side by side
+        ("fips", RNG.integers(1, 60, 120), "group"),
+        ("home_state", RNG.integers(1, 51, 120), "group"),
+        ("schoolid", RNG.integers(1, 60, 120), "group"),
+        ("ccode", RNG.integers(1, 999, 120), "group"),
+        ("birth_year", RNG.integers(1930, 2000, 120), "clock"),
+        ("q1", np.sort(RNG.choice(5000, 120, replace=False)), "id"),
+    ],
+)
+def test_numbers_that_may_name_groups_or_rows_are_said(tmp_path, name, cells, role):
+    _, found = column(tmp_path, name, list(cells))
+    assert (found.role, f"--role {name}={role}" in found.doubt) == ("count", True)
+
+
+@pytest.mark.parametrize("cells", [RNG.poisson(40, 200), np.sort(RNG.poisson(300, 90)), RNG.permutation(200)])
+def test_measurements_that_come_back_are_no_groups(tmp_path, cells):
+    assert column(tmp_path, "x", list(cells))[1].doubt == ""
+
+
+def test_a_word_inside_of_a_heading_is_no_receipt(tmp_path):
+    gears = ("transmission_speed", ["M6", "A4", "M5"] * 10)
+    path = table(tmp_path, gears, ("mfr_code", ["AB", "CD"] * 15), ("mpg", RNG.normal(20, 3, 30).round(1)))
+    assert read(path).shape == "table"
+
+
+def test_an_id_that_is_missing_in_places_orders_no_sequences(tmp_path):
+    path = table(tmp_path, ("division_id", ["W", "E", "", "C"] * 10), ("x", RNG.normal(size=40).round(2)))
+    assert read(path).shape == "table"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ _LEAST = 2  # cells of a code, or a share of them below
 _GAP = 0.5  # of the spread of the other values, beyond which a number is no neighbour of these
 _TAIL, _GAPS = 20, 3  # distinct values beside a code, and how many of their usual gaps lie between them and it
 _LIKERT = 10  # A smaller code is one of answers, which are few whole numbers.
+_ROUND = 5  # Scores that are all multiples of it have no other.
 _LONE = 3  # gap that makes a code of a single answer
 _MODE = 4  # times that a code inside of the other values is as frequent as any of these
 _SPREAD = 0.25, 0.75
@@ -75,6 +76,8 @@ def _stands_out(code: float, others: np.ndarray, times: int) -> bool:
     more = others[others != nearest]
     if nearest in _CODES and gap <= 2 and len(more) and _stands_out(nearest, more, _LEAST):
         return True  # 98 beside 99 is another code, as it is no neighbour of the rest either.
+    if whole and code % _ROUND and not (others % _ROUND).any():
+        return True  # 99 among 10, 20 and 85.
     if abs(code) < _LIKERT:
         values = np.unique(others)
         steps = float(np.diff(values).max()) if len(values) > 1 else 0.0

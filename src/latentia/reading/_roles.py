@@ -25,18 +25,30 @@ _SAMPLED = 5000  # rows from which roles are told, evenly spaced
 _FEW, _REPEATED = 20, 2  # distinct values that may be codes of categories, and the least rows for each, on average
 _COUNTED = 10  # rows from which a column that counts them is left out
 _WORDS, _LONG = 4, 40  # mean words and characters of texts
+_COUNTER = "counts the rows in file order"
 _EXAMPLES = 3
 _MOST_EXAMPLE = 40
 _ID = re.compile(
-    r"(.*[_ .-])?(id|ids|index|idx|key|uuid|guid|rowid|rownames?|row|no|nr|obs|record|sample|case|serial|identifier)\.?"
-    r"|unnamed: ?\d+|\.\.1|column 1|.*[a-z]ID|id[_ .-].*|(patient|subject|customer|user|invoice|order)"
-    r"[_ .-]?(no|nr|number|code)?",
+    r"(.*[_ .-])?(ids?\d*|key|uuid|guid|(?-i:[Nn]o)|nr|index|idx|rowid|rownames?|row|obs|record|sample|case|serial|identifier)\.?"
+    r"|unnamed: ?\d+|\.\.1|column 1|id[_ .-].*|(.*[de-hjknstwy]|[cpu]|.*(school|user|customer|order|member|player|firm))id\d*"
+    r"|(?-i:.*[a-z]ID)|.*code|isbn|(patient|subject|customer|user|invoice|order)[_ .-]?(no|nr|number)?",
+    re.IGNORECASE,
+)  # A word such as paid, bid, acid, lipid or grid does not end in an id.
+_GROUP = re.compile(
+    r"(.*[_ .-])?(state|county|country|region|district|province|city|commune|village|school|class|site|block|plot|group|cluster"
+    r"|strat(um|a)|psu|family|household|firm|industry|occupation|person|individual|student|pupil|teacher|subj|animal|zip|fips|sic"
+    r"|naics|isco)[_ .-]?(no|nr)?\d?",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(
     r"(.*[_ .-])?(time|timestamp|date|datetime|year|month|day|hour|minute|second|week|t|epoch|zeit|jahr|clock)s?([_ .-].*)?",
     re.IGNORECASE,
 )
+_CALENDAR = re.compile(r"(.*[_ .-])?(year|yr|month|week|weekday|day|date)([_ .-]of[_ .-].*)?", re.IGNORECASE)
+_YEARS = 1000, 2200
+_EQUAL = 0.8  # of the values that stand in equally many rows, of a column that names groups
+_MOSTLY = 0.9  # of the steps that rise, where unique numbers may be ids
+_REGULAR = 3  # times the median, below which nine of ten gaps of a clock are
 _YES = (
     "yes",
     "true",
@@ -169,6 +181,11 @@ def find_columns(table: RawTable, asked: Asked) -> list[Column]:
     """Find the role of every column of a table."""
     asked.check(table.names, table.path)
     columns = [find_column(table, name, asked) for name in table.names]
+    counters = [i for i, column in enumerate(columns) if column.reason == _COUNTER and column.role == "id"]
+    for i in counters[1:]:
+        if columns[i].doubt:  # Rows have one number, and neither the name of another nor its values say more.
+            doubt = f"counts the rows in file order; if it measures nothing, {_option(columns[i].name, 'id')}"
+            columns[i] = replace(columns[i], role="count", doubt=doubt)
     if table.named_rows and "row" not in asked.roles and asked.id is None:
         columns[0] = replace(columns[0], role="id", reason="names the rows, without a heading", doubt="")
     return columns
@@ -297,15 +314,30 @@ def _doubt(name: str, values: np.ndarray, whole: bool, distinct: int, gaps: bool
         return f"may be dates, {dated}: {_option(name, 'date')}"
     if whole and distinct <= min(_FEW, max(len(values) // _REPEATED, 3)):
         return f"{distinct} whole numbers; if they are codes of categories, {_option(name, 'category')}"
-    if whole and distinct == min(len(values), _SAMPLED) and _ID.fullmatch(name):
-        return f"may name the rows: {_option(name, 'id')}"
+    unique, steps = distinct == min(len(values), _SAMPLED), np.diff(values)
     if whole and _ID.fullmatch(name):
-        return f"named as an id, and values come back; if it measures nothing, {_option(name, 'group')}"
-    if whole and not gaps and _counts_rows(values):
-        return f"counts the rows in file order; if it measures nothing, {_option(name, 'id')}"
-    if _CLOCK.fullmatch(name) and bool((np.diff(values) >= 0).all()):
+        group = f"named as an id, and values come back; if it measures nothing, {_option(name, 'group')}"
+        return f"may name the rows: {_option(name, 'id')}" if unique else group
+    if whole and _CALENDAR.fullmatch(name):
+        return f"may be a date: {_option(name, 'clock')}"
+    if whole and _GROUP.fullmatch(name):
+        return f"named as a group; if it measures nothing, {_option(name, 'group')}"
+    if whole and not unique and _repeats_as_groups(values[:_SAMPLED]):
+        return f"values come back as names of groups do; if it measures nothing, {_option(name, 'group')}"
+    if _CLOCK.fullmatch(name) and bool((steps >= 0).all()):
         return f"may be a clock: {_option(name, 'clock')}"
+    if whole and unique and not gaps and len(values) >= _COUNTED and (steps > 0).mean() >= _MOSTLY:
+        return f"each value stands once, and they rise; if they name the rows, {_option(name, 'id')}"
     return ""
+
+
+def _repeats_as_groups(values: np.ndarray) -> bool:
+    """Return True if values stand in equally many rows each, or each of them in rows side by side."""
+    times = np.unique(values, return_counts=True)[1]
+    usual = np.bincount(times).argmax()
+    blocks = 1 + int((np.diff(values) != 0).sum())
+    equal, several = (times == usual).mean() >= _EQUAL, (times > 1).mean() >= _EQUAL
+    return bool((usual > 1 and equal) or (several and blocks == len(times)))
 
 
 def _apart(name: str, values: np.ndarray, whole: bool) -> Column | None:
@@ -316,7 +348,7 @@ def _apart(name: str, values: np.ndarray, whole: bool) -> Column | None:
     if counts and clock:
         return Column(name, "clock", "rises by one from row to row", doubt=doubt)
     if counts and float(values[0]) in (0.0, 1.0):
-        return Column(name, "id", "counts the rows in file order", doubt="" if _ID.fullmatch(name) else doubt)
+        return Column(name, "id", _COUNTER, doubt="" if _ID.fullmatch(name) else doubt)
     if n <= 2:
         return None
     if (
@@ -326,9 +358,19 @@ def _apart(name: str, values: np.ndarray, whole: bool) -> Column | None:
         and len(np.unique(values)) == n
     ):
         return Column(name, "id", "named as an id, and each value stands once")
-    if clock and values[1] > values[0] and bool((np.diff(values) > 0).all()):
+    if clock and values[1] > values[0] and _ticks(name, values):
         return Column(name, "clock", "named as a time, and rises from row to row")
     return None
+
+
+def _ticks(name: str, values: np.ndarray) -> bool:
+    """Return True if values rise from row to row as a clock does: at regular steps, or through years or dates."""
+    steps = np.diff(values)
+    if not (steps > 0).all():
+        return False
+    calendar = values[0] >= _YEARS[0] and values[-1] <= _YEARS[1]
+    regular = np.quantile(steps, 0.9) <= _REGULAR * np.median(steps)
+    return bool(calendar or regular or looks_dated(name, values) is not None)
 
 
 def _counts_rows(values: np.ndarray) -> bool:

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 _FROM = re.compile(r"(source|from|src|node_?1|sender|ego|citing|follower|origin)(_?id)?", re.IGNORECASE)
 _TO = re.compile(r"(target|to|dst|dest|destination|node_?2|receiver|alter|cited|followee)(_?id)?", re.IGNORECASE)
-_BASKET = re.compile(r".*(invoice|basket|order|receipt|transaction|trans|session|ticket|cart|bill).*", re.IGNORECASE)
+_BASKET = re.compile(
+    r"(.*[_ .-]|(?-i:.*[a-z](?=[A-Z])))?(invoice|basket|order|receipt|transaction|trans|session|ticket|cart|bill)s?"
+    r"([_ .-]?(id|no|nr|number|num|code|key|name|date))?",
+    re.IGNORECASE,
+)
 _ITEM = re.compile(r".*(item|product|article|sku|description|stock|symptom|finding|code).*", re.IGNORECASE)
 _TOTAL = re.compile(r"(grand |sub)?(totals?|sum|summe|gesamt|total general|average|mean)\W*", re.IGNORECASE)
 _HEADS = 3  # columns in which a row says that it is a sum
@@ -122,7 +126,7 @@ def long_columns(table: RawTable, columns: Sequence[Column]) -> tuple[str, str] 
 def _interleaved(table: RawTable, columns: Sequence[Column]) -> str:
     """Return what to say where rows of several sequences are mixed: an id that comes back after others."""
     for column in columns:
-        if not _STEP.fullmatch(column.name) or column.role in ("text", "id", "binary"):
+        if not _STEP.fullmatch(column.name) or column.n_missing or column.role in ("text", "id", "binary"):
             continue
         cells = table.texts(column.name)
         changes, distinct = int((cells != cells.shift(1)).sum() or 0) + 1, cells.n_unique()

@@ -214,6 +214,14 @@ def test_numbers_that_may_name_groups_or_rows_are_said(tmp_path, name, cells, ro
     assert (found.role, f"--role {name}={role}" in found.doubt) == ("count", True)
 
 
+@pytest.mark.parametrize("most", ["3+", "5 or more", ">4"])
+def test_numbers_and_a_text_of_more_are_categories(tmp_path, most):
+    reading, found = column(tmp_path, "children", [0, 1, 2, most, 1, 0] * 9)
+    assert (found.role, reading.used) == ("category", ["w"])
+    assert f"--missing-codes '{most}'" in found.doubt
+    assert column(tmp_path, "children", [0, 1, 2, "refused", 1, 0] * 9)[1].role == "measurement"
+
+
 @pytest.mark.parametrize("cells", [RNG.poisson(40, 200), np.sort(RNG.poisson(300, 90)), RNG.permutation(200)])
 def test_measurements_that_come_back_are_no_groups(tmp_path, cells):
     assert column(tmp_path, "x", list(cells))[1].doubt == ""
@@ -412,6 +420,8 @@ def test_blank_rows_between_titles(tmp_path):
     assert [column.name for column in data.columns] == ["a", "b", "c"]
     assert "Report; made in May" in data.notes[0]
     assert "line 7, the last, begins with 'Total'" in data.notes[1]
+    words = column(tmp_path, "rating", ["High", "Average", "Low", "Average"])[0]
+    assert words.notes == ()  # A word that stands in other rows sums nothing up.
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2] * 10, [0, 0, 1, 2, 1] * 6, [2, 1, 0] * 10])

@@ -37,7 +37,7 @@ _ID = re.compile(
 _GROUP = re.compile(
     r"(.*[_ .-])?(state|county|country|region|district|province|city|commune|village|school|class|site|block|plot|group|cluster"
     r"|strat(um|a)|psu|family|household|firm|industry|occupation|person|individual|student|pupil|teacher|subj|animal|zip|fips|sic"
-    r"|naics|isco)[_ .-]?(no|nr)?\d?",
+    r"|naics|isco|num)[_ .-]?(no|nr)?\d?",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(
@@ -458,16 +458,14 @@ def _formed(table: RawTable, name: str, column: Any, asked: Asked, share: float)
         dated = dates_of(name, cells.filter(_mask(~missing_cells(cells))).head(1000).to_list())
         if dated is not None:
             return Column(name, "date", f"dates, {dated[1]}")
-        cell = cells[found.wrong]
-        problem = (
-            f"{100 * share:.0f}% of the cells are numbers, and {table.unit} {table.rows[found.wrong]} holds {cell!r}"
-        )
-        return Column(
-            name,
-            "measurement",
-            problem,
-            doubt=f"no numbers everywhere: --missing-codes '{cell}', or {_option(name, 'category')}",
-        )
+        cell, distinct = cells[found.wrong], cells.n_unique()
+        if distinct <= min(_FEW, len(cells) // _REPEATED) and re.search(r"\d", cell):  # 0, 1, 2 and 3+
+            doubt = f"most of them are numbers; if it measures, --missing-codes '{cell}'"
+            return Column(name, "category", f"{distinct} different texts", doubt=doubt)
+        where = f"{table.unit} {table.rows[found.wrong]}"
+        problem = f"{100 * share:.0f}% of the cells are numbers, and {where} holds {cell!r}"
+        doubt = f"no numbers everywhere: --missing-codes '{cell}', or {_option(name, 'category')}"
+        return Column(name, "measurement", problem, doubt=doubt)
     column = _of_numbers(name, as_series(found.values), asked)
     reason = ", ".join([column.reason, *found.forms])
     doubt = f"{found.doubt}: {_option(name, 'ignored')} leaves it out" if found.doubt else column.doubt

@@ -41,8 +41,8 @@ def find_shape(table: RawTable, columns: Sequence[Column]) -> tuple[str, tuple[s
 
 def _sums(table: RawTable) -> tuple[str, ...]:
     """Return what to say of a last row that may be the sum of the others."""
-    cells = [str(column[-1]).strip() for column in table.columns[:_HEADS] if len(column)]
-    total = next((cell for cell in cells if _TOTAL.fullmatch(cell)), None)
+    last = [(str(column[-1]).strip(), column) for column in table.columns[:_HEADS] if len(column)]
+    total = next((cell for cell, column in last if _TOTAL.fullmatch(cell) and (column == column[-1]).sum() == 1), None)
     if total is None:
         return ()
     return (f"{table.unit} {table.rows[-1]}, the last, begins with {total!r}: if it sums the others up, take it out",)

@@ -43,6 +43,8 @@ _LAYOUT = (
     "vectorizer_",
 )
 """Attributes that say what the columns are."""
+_NAMING = ("id", "roles", "sheet", "missing")
+"""What `reading_` says of a file besides its columns that are used."""
 _APART = ("keep_moments", "n_jobs", "verbose")  # parameters in which models that are merged may differ
 
 M = TypeVar("M", bound="Additive")
@@ -324,7 +326,7 @@ def _check_alike(first: Any, other: Any, number: int) -> None:
             what = name.strip("_").replace("_", " ")
             raise LatentiaError(f"Models 0 and {number} differ in {what}: {one.get(name)!r} and {two.get(name)!r}.")
     one, two = dict(first.reading_), dict(other.reading_)
-    for name in {**one, **two}:
+    for name in sorted({**one, **two}.keys() - set(_NAMING)):
         if not _same(one.get(name), two.get(name)):
             raise LatentiaError(
                 f"The files of models 0 and {number} were read differently ({name.replace('_', ' ')}: {one.get(name)!r} and "

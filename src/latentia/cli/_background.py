@@ -19,7 +19,6 @@ from ._tables import (
     MISSING,
     announce,
     described,
-    kept_of,
     labels_of,
     quoted,
     read_numbers,
@@ -50,7 +49,7 @@ def contrast_background(
     files = cases.source, controls.source
     sizes[0] = min(sizes[0] or 2, len(cases.columns)) if k is None else sizes[0]
     sizes = sizes.up_to(len(cases.columns), f"{files[0]}: {len(cases.columns)} columns")
-    reading: dict[str, Any] = kept_of(cases)
+    reading: dict[str, Any] = {"columns": list(cases.columns)}
     if scale is not False:
         reading |= scaling(cases.values)
         say("Columns are scaled by the cases: directions and errors are in standard deviations.")
@@ -91,5 +90,5 @@ def _read_controls(path: Path, cases: Table, how: ReadOptions) -> Table:
             )
         return Wanted(cases.columns, names=True)
 
-    how = replace(how, asked=how.asked.like(kept_of(cases)))
+    how = how if cases.reading is None else replace(how, asked=how.asked.like(cases.reading.kept))
     return announce(read_table(path, choose, how))

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,7 +33,7 @@ from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..passes.formats import known_encoding
-from ..reading import Asked, Reading, readings
+from ..reading import Asked, Reading, kept_readings, readings
 from ..report.parts import first_sentence
 from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
@@ -152,7 +153,8 @@ def learn(
             comparison = {"held_out": how.held_out, "rows": rows, "recommended": size, "why": why}
         else:
             model = fit(size)
-    model.reading_ = dict(reading)
+    used = (reading.get(names) or () for names in ("columns", "columns_v", "categories"))
+    model.reading_ = kept_readings({*chain.from_iterable(used)}) | dict(reading)
     found = evidence(model)
     if rows:
         found.forget_sizes([next(iter(row.values())) for row in rows])
@@ -462,10 +464,9 @@ class ReadOptions:
     asked: Asked = field(default_factory=Asked)
     sheet: str | None = None
 
-    @property
-    def of_two_values(self) -> ReadOptions:
-        """The same, of a command that reads two numbers as 0 and 1, as it does two texts."""
-        return replace(self, asked=replace(self.asked, two=True))
+    def of_two_values(self, amounts: bool = False) -> ReadOptions:
+        """Return the same for a command that reads two numbers as 0 and 1, as it does two texts; see `Asked`."""
+        return replace(self, asked=replace(self.asked, two=True, amounts=amounts))
 
     @classmethod
     def of(

@@ -85,11 +85,8 @@ def read_numbers(
     return announce(read_table(path, choose, reading))
 
 
-def read_known_columns(
-    path: Path, columns: Sequence[str] | None, width: int, reading: ReadOptions, kept: Mapping[str, Any] | None = None
-) -> Table:
+def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, reading: ReadOptions) -> Table:
     """Read the columns that a model was fitted on: by name and in any order or, without names, all columns of numbers."""
-    reading = replace(reading, asked=reading.asked.like(kept or {}))
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
         if columns is not None:
@@ -110,7 +107,7 @@ def read_like(model: Any, path: Path, reading: ReadOptions) -> Table:
     kept = model.reading_ or {"columns": model.column_names}
     columns = kept.get("columns")
     width = model.n_features_in_ if columns is None else len(columns)
-    table = announce(read_known_columns(path, columns, width, reading, kept))
+    table = announce(read_known_columns(path, columns, width, reading))
     return replace(table, values=scaled_rows(table.values, kept))
 
 
@@ -143,9 +140,9 @@ class Labels:
         return Labels(list(compress(self.rows, mask)), list(compress(self.names, mask)))
 
 
-def kept_of(table: Table) -> dict[str, Any]:
-    """Return what a model keeps of how a table was read: its columns, codes of missing answers, and what is 1 and 0."""
-    return {"columns": list(table.columns)} | ({} if table.reading is None else table.reading.kept)
+def keeps(missing: str | None) -> dict[str, Any]:
+    """Return what a model keeps of ``--missing``: that cells without a value are not known, where that is asked for."""
+    return {"missing": missing} if missing == "keep" else {}
 
 
 def labels_of(table: Table | Labels) -> tuple[Column, ...]:

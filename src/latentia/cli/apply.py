@@ -16,7 +16,7 @@ from .. import persistence
 from .._terminal import say
 from ..exceptions import LatentiaError
 from ..families import family_of
-from ..reading import reading_as
+from ..reading import is_excel, reading_as
 from ._results import MODEL_FILE, Results
 from ._run import asked_of
 from ._shared import ReadOptions, named
@@ -101,8 +101,10 @@ def apply(
     ways = ("keep",) if kind == "SpectralHMM" else ways
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
-    missing = "keep" if missing is None and findings else missing
-    asked = asked_of(role, missing_codes, empty, positive, id)
+    known = fitted.reading_
+    missing = missing or ("keep" if findings else known.get("missing"))
+    asked = asked_of(role, missing_codes, empty, positive, id).like(known)
+    sheet = sheet or (known.get("sheet") if is_excel(source) else None)
     how = ReadOptions.of(quiet, cache, no_cache, missing, ways, encoding=encoding, asked=asked, sheet=sheet)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     with (

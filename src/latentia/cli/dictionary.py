@@ -46,7 +46,6 @@ from ._tables import (
     Labels,
     Table,
     described,
-    kept_of,
     labels_of,
     read_like,
     read_numbers,
@@ -194,7 +193,7 @@ def _told(model: Any, data: _Data, progress: bool) -> Summary:
 
 def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | None, how: ReadOptions) -> _Data:
     table = read_numbers(source, columns, ignore, 2, "atoms need two or more", how)
-    reading: dict[str, Any] = kept_of(table)
+    reading: dict[str, Any] = {"columns": list(table.columns)}
     if scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: weights and errors are in standard deviations.")

@@ -24,7 +24,7 @@ from ._shared import (  # isort: skip
     Comparison, ReadOptions, existing, in_words_of_options, learn, parse_sizes,
     refuse_options,
 )  # fmt: skip
-from ._tables import split_names
+from ._tables import keeps, split_names
 
 
 def hmm(
@@ -111,7 +111,7 @@ def hmm(
 
     summary = learn(
         results, data.source, sizes, lambda size: _fit(size, two_state, data, options), told,
-        reading={"columns": data.columns, "sequence": sequence, "lower": lower},
+        reading={"columns": data.columns, "sequence": sequence, "lower": lower} | keeps(missing),
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
     return summary | criteria

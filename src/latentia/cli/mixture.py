@@ -25,7 +25,7 @@ from ._tables import (
     MISSING,
     Table,
     described,
-    kept_of,
+    keeps,
     labels_of,
     read_like,
     read_numbers,
@@ -83,13 +83,13 @@ def mixture(
     results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
     chosen = [name for group in grouped for name in group] or split_names(columns)
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
-    how = run.reading(missing, (*MISSING, "keep")).of_two_values
+    how = run.reading(missing, (*MISSING, "keep")).of_two_values()
     apart = Covariates.read(source, effects, cluster, how)
     table = read_numbers(source, chosen, _left_out(chosen, ignore, apart, option), 2, why, how, option)
     moved = effects_of(apart.of_rows(table.rows), len(table.rows), effects, cluster)
     sizes = sizes.up_to(*_most(table, grouped, bool(refine)))
     options: dict[str, Any] = {"refine": refine, **run.parameters}
-    reading: dict[str, Any] = kept_of(table)
+    reading: dict[str, Any] = {"columns": list(table.columns)} | keeps(missing)
     if grouped:
         options["distribution"] = distribution or _distribution(table.values)
     else:

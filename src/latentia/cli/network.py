@@ -24,7 +24,7 @@ from ..report.noisy_or import percent
 from ..report.parts import count
 from ._run import Run
 from ._shared import ReadOptions, existing, learn, write_csv
-from ._tables import Labels, Table, announce, binary, described, kept_of, quoted, read_like, read_numbers
+from ._tables import Labels, Table, announce, binary, described, quoted, read_like, read_numbers
 
 _CODES, _DENOISED = "codes.csv", "denoised.csv"
 _LEAST_COLUMNS = 4  # that a unit switches
@@ -69,14 +69,14 @@ def network(
     if real and min_count > 1:
         raise LatentiaError(f"--min-count {min_count}: real values are not on or off; leave it out.")
     results = run.results(source, _CODES, "columns.csv", "edges.csv", "units.csv")
-    how = run.reading(missing, ("drop",)).of_two_values
+    how = run.reading(missing, ("drop",)).of_two_values()
     table = _read(source, columns, ignore, vocabulary, how)
     data = _frequent(_on(table, real, above, _remedy), real, min_count)
     options = {"input_type": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
     return learn(
         results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
         lambda model, _: summarize_network(model, data.values, columns=data.columns),
-        described=described(data), reading=kept_of(data) | {"above": above},
+        described=described(data), reading={"columns": list(data.columns), "above": above},
         more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 

@@ -43,7 +43,7 @@ from ._tables import (
     announce,
     check_columns,
     described,
-    kept_of,
+    keeps,
     labels_of,
     numeric_columns,
     read_like,
@@ -179,7 +179,7 @@ def nmf(
         raise LatentiaError("--image and --shape: rows are pixels of one image or pictures themselves; give one.")
     results = run.results(source, *_FILES)
     of_tables = {"columns": columns, "ignore": ignore, "names": names, "missing": missing, "encoding": run.encoding}
-    how = run.reading(missing, (*MISSING, "keep"))
+    how = run.reading(missing, (*MISSING, "keep")).of_two_values(amounts=True)
     if source.is_dir() or is_image(source):
         refuse_options(source, "pictures have no columns", **of_tables)
         refuse_options(source, "pictures are no arrays", array=array)
@@ -223,7 +223,8 @@ def _table(
 
     table = announce(read_table(source, choose, how))
     called = table.names if names is None else [str(name) for name in table.texts[names]]
-    reading, labels = kept_of(table) | {"names": names}, Labels(table.rows, called)
+    reading = {"columns": list(table.columns)} | ({} if names is None else {"id": names}) | keeps(how.missing)
+    labels = Labels(table.rows, called)
     with in_words_of_options():
         check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(

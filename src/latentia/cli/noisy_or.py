@@ -27,7 +27,7 @@ from ._tables import read_like
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, binary, described, kept_of, quoted, read_numbers, split_names
+from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers, split_names
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _WHAT = "findings are 1 (present) or 0 (absent)"
@@ -91,7 +91,7 @@ def noisy_or(
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
-    how, given = run.reading(missing, ("keep", "drop")).of_two_values, _names(name)
+    how, given = run.reading(missing, ("keep", "drop")).of_two_values(), _names(name)
     if baskets and (ignore or (columns and rows != "long")):
         raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
     if rows is not None and not baskets:
@@ -128,7 +128,8 @@ def noisy_or(
     return learn(
         results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, given), told, more=more,
         described=described(data),
-        reading=kept_of(data) | {"baskets": baskets},
+        reading={"columns": list(data.columns), "baskets": baskets}
+        | ({"rows": rows, "pair": split_names(columns)} if rows else {}),
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
 
@@ -289,7 +290,8 @@ def apply_noisy_or(model: Any, source: Path, how: ReadOptions, ask: int = 0) -> 
     """Read other rows; gives the function that writes the probabilities of their causes, and what to ask for next."""
     names = model.column_names
     if names is not None and model.reading_.get("baskets"):
-        data = _read_baskets(source, how, items=names)
+        rows, pair = model.reading_.get("rows"), model.reading_.get("pair")
+        data = _read_baskets(source, how, items=names, rows=rows, columns=pair)
         if ask:
             raise LatentiaError("--ask: what a basket does not hold is absent, and nothing of it is left to ask for.")
         return lambda path: _write_posteriors(path, model, data)

@@ -9,7 +9,7 @@ from typing import Any
 from .. import persistence
 from ..exceptions import LatentiaError
 from ..families import family_of
-from ..reading import reading_as
+from ..reading import is_excel, reading_as
 from ._results import MODEL_FILE, Results, step_of
 from ._run import asked_of
 from ._shared import ReadOptions, learn, named
@@ -53,7 +53,8 @@ def update(
     step = step_of("forget" if forget else "add", source) if out is None else ""
     results = Results(out or model, source, (), force or out is None, progress=not quiet, step=step)
     results.check()
-    asked = asked_of(role, missing_codes, empty, positive, id)
+    asked = asked_of(role, missing_codes, empty, positive, id).like(fitted.reading_)
+    sheet = sheet or (fitted.reading_.get("sheet") if is_excel(source) else None)
     with named(source.name), reading_as(asked, sheet):
         rows = read(fitted, source, ReadOptions.of(quiet, cache, no_cache, encoding=encoding, asked=asked, sheet=sheet))
     fitted.set_params(n_jobs=jobs, verbose=not quiet)

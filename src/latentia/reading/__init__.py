@@ -4,8 +4,9 @@
 """
 
 from ._counts import holds_texts, table_counts, triple_columns
+from ._excel import is_excel
 from ._others import holds_chains
-from ._read import is_table_name, look_at, open_reading, read, reading_as, reading_of, readings
+from ._read import is_table_name, kept_readings, look_at, open_reading, read, reading_as, reading_of, readings
 from ._reading import Reading
 from ._roles import ROLES, Asked, Column, find_columns, is_coded
 from ._shapes import is_clock, is_named_matrix, is_symmetric_matrix, long_columns, matrix_of
@@ -26,9 +27,11 @@ __all__ = [
     "is_clock",
     "is_coded",
     "is_csv",
+    "is_excel",
     "is_named_matrix",
     "is_symmetric_matrix",
     "is_table_name",
+    "kept_readings",
     "long_columns",
     "look_at",
     "matrix_of",

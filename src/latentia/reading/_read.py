@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -105,6 +105,15 @@ def readings() -> list[Reading]:
     """Return what was read since the `reading_as` around began, the last reading of each file."""
     command = _COMMAND.get()
     return [] if command is None else list({str(one.path): one for one in command.readings}.values())
+
+
+def kept_readings(columns: Collection[str]) -> dict[str, Any]:
+    """Return what a model of some columns keeps of how files were read since the `reading_as` around began."""
+    command, read = _COMMAND.get(), readings()
+    if command is None or not read:
+        return {}
+    codings = {coding[0]: coding for reading in read for coding in reading.kept["codings"] if coding[0] in columns}
+    return read[0].kept | {"codings": list(codings.values()), "sheet": command.sheet}
 
 
 def open_reading(

@@ -89,7 +89,8 @@ class Reading:
     def naming(self) -> str:
         """The column that names the rows: the one that is asked for, or the first id that does more than count them."""
         ids = (c.name for c in self.columns if c.role == "id" and "counts the rows" not in c.reason)
-        return self.asked.id or next(ids, "")
+        named = self.asked.id or ""
+        return named if named in self._by_name else next(ids, "")
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -174,9 +175,13 @@ class Reading:
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What a model keeps, to read other files in the same way: codes of missing answers, and what is 1 and 0."""
+        """What a model keeps, to read other files in the same way: what the options say, and what is 1 and 0."""
         codings = [[c.name, *c.coding][:3] for c in self.columns if self.asked.is_coded(c) and c.coding != ("1", "0")]
-        return {"missing_codes": list(self.asked.missing_codes), "empty": self.asked.empty, "codings": codings}
+        asked = self.asked
+        return {
+            "missing_codes": list(asked.missing_codes), "empty": asked.empty, "codings": codings,
+            "roles": [[*pair] for pair in asked.roles.items()], "id": asked.id,
+        }  # fmt: skip
 
     @property
     def doubts(self) -> list[str]:

@@ -29,8 +29,9 @@ _COUNTER = "counts the rows in file order"
 _EXAMPLES = 3
 _MOST_EXAMPLE = 40
 _ID = re.compile(
-    r"(.*[_ .-])?(ids?\d*|key|uuid|guid|(?-i:[Nn]o)|nr|index|idx|rowid|rownames?|row|obs|record|sample|case|serial|identifier)\.?"
-    r"|unnamed: ?\d+|\.\.1|column 1|id[_ .-].*|(.*[de-hjknstwy]|[cpu]|.*(school|user|customer|order|member|player|firm))id\d*"
+    r"(.*[_ .-])?(ids?\d*|key|uuid|guid|(?-i:[Nn]o)|nr|index|idx|rowid|rownames?|row|obs|record|sample|case|serial)\.?"
+    r"|.*identifier|unnamed: ?\d+|\.\.1|column 1|id[_ .-].*"
+    r"|(.*[de-hjknstwy]|[cpu]|.*(school|user|customer|order|member|player|firm))id\d*"
     r"|(?-i:.*[a-z]ID)|.*code|isbn|(patient|subject|customer|user|invoice|order)[_ .-]?(no|nr|number)?",
     re.IGNORECASE,
 )  # A word such as paid, bid, acid, lipid or grid does not end in an id.
@@ -126,8 +127,12 @@ class Asked:
         The column that names the rows.
     two : bool
         Whether two numbers are read as 0 and 1, as two texts always are.
+    amounts : bool
+        Whether numbers are amounts: of two numbers of which one is 0 the other keeps its size.
     codings : dict from str to tuple of str
         Of binary columns the values that are 1 and 0, as in the rows that a model has learned from.
+    optional : frozenset of str
+        Columns that a model knows and other files may lack.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -136,7 +141,9 @@ class Asked:
     positive: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     two: bool = False
+    amounts: bool = False
     codings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    optional: frozenset[str] = frozenset()
 
     def codes_of(self, name: str) -> list[str]:
         """Return the codes of missing answers in a column."""
@@ -153,7 +160,12 @@ class Asked:
         codings = {name: (*coding,) for name, *coding in kept.get("codings", ())}
         empty = self.empty if self.empty != "missing" else kept.get("empty", "missing")
         codes = self.missing_codes or tuple(kept.get("missing_codes", ()))
-        return replace(self, missing_codes=codes, empty=empty, codings=codings)
+        roles, naming = dict(kept.get("roles", ())), kept.get("id")
+        named = {code.rpartition("=")[0] for code in codes if not self.missing_codes}
+        return replace(
+            self, missing_codes=codes, empty=empty, codings=codings, roles=roles | dict(self.roles),
+            id=self.id or naming, optional=frozenset({*roles, naming, *named} - {*self.roles, self.id, None}),
+        )  # fmt: skip
 
     def check(self, names: Sequence[str], source: object) -> None:
         """Raise for a column that the table does not have, or a role that there is not."""
@@ -164,7 +176,7 @@ class Asked:
             ("missing_codes", [name for code in self.missing_codes if (name := code.rpartition("=")[0])]),
         ):
             for name in given:
-                if name not in names:
+                if name not in names and name not in self.optional:
                     raise LatentiaError(
                         f"{source} has no such column. There are {', '.join(list(names)[:30])}.",
                         parameter=parameter,
@@ -386,6 +398,8 @@ def _two_numbers(name: str, column: np.ndarray, asked: Asked) -> Column | None:
     if values == [0.0, 1.0] and name not in asked.positive:
         return Column(name, "binary", "0 and 1", coding=("1", "0"))
     given = asked.positive.get(name)
+    if asked.amounts and given is None and 0.0 in values:
+        return None
     if given is not None:
         positive = _given(name, given, texts)
         why = "as asked"

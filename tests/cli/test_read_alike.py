@@ -131,3 +131,43 @@ def test_receipts_are_read_by_the_columns_of_the_model(call, rows, tmp_path):
     call("apply", tmp_path / "m", tmp_path / "r.csv", "--out", tmp_path / "a")
     (found,) = (rows(path) for path in (tmp_path / "a").glob("*.csv"))
     assert [row["row"] for row in found] == list(dict.fromkeys(who for who, _ in pairs))
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.DroppedDataWarning")
+def test_sequences_contrasts_and_updates_know_codes_too(call, people, tmp_path):
+    answers = {"smokes": [("no", "yes")[bit] for bit in people["cough"]]}
+    path = write(tmp_path / "x.csv", {name: people[name] for name in ("patient", "dose", "weight")} | answers)
+    few = {name: [-9, *cells[1:60]] for name, cells in people.items() if name in ("dose", "weight")}
+    write(tmp_path / "few.csv", {"patient": people["patient"][:60], **few, "smokes": ["yes"] * 60})
+    codes = ["--missing-codes", "-9"]
+    call("hmm", path, "--columns", "dose,weight,smokes", "-k", 2, "--refine", 0, "--missing", "keep", *codes,
+         "--out", tmp_path / "hmm")  # fmt: skip
+    unknown = {name: ["", *cells[1:]] for name, cells in few.items()}
+    write(tmp_path / "empty.csv", {"patient": people["patient"][:60], **unknown, "smokes": ["yes"] * 60})
+    for name in ("few", "empty"):
+        call("apply", tmp_path / "hmm", tmp_path / f"{name}.csv", "--out", tmp_path / name)
+    coded, empty = ([file.read_text() for file in (tmp_path / name).glob("*.csv")] for name in ("few", "empty"))
+    assert coded == empty
+    rng = np.random.default_rng(0)
+    write(tmp_path / "v.csv", {"a": rng.normal(size=400).round(3), "b": rng.normal(size=400).round(3)})
+    call(
+        "contrast",
+        path,
+        tmp_path / "v.csv",
+        "-k",
+        1,
+        "--columns",
+        "dose,weight",
+        *codes,
+        "--out",
+        tmp_path / "contrast",
+    )
+    call("apply", tmp_path / "contrast", tmp_path / "few.csv", "--missing", "drop", "--out", tmp_path / "rows")
+    with open(*(tmp_path / "rows").glob("*.csv"), encoding="utf-8") as file:
+        assert [row["name"] for row in csv.DictReader(file)] == people["patient"][1:60]
+    call(
+        "mixture", path, "-k", 2, "--keep-moments", "--no-scale", "--ignore", "smokes", *codes, "--out", tmp_path / "m"
+    )
+    write(tmp_path / "more.csv", {name: people[name][:60] for name in ("dose", "weight")})
+    call("update", tmp_path / "m", tmp_path / "more.csv", "--out", tmp_path / "m2")
+    assert latentia.load(tmp_path / "m2" / "model.npz").reading_["missing_codes"] == ["-9"]

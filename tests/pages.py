@@ -6,6 +6,7 @@ of the reader's own data, `DATA` has some.
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -75,7 +76,8 @@ def _shell(command):
     from latentia.cli.commands import app
 
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()):
-        app([*shlex.split(command)[1:], "--quiet"], standalone_mode=False)
+        words = shlex.split(command)[1:]
+        app([*words, *([] if words[0] == "look" else ["--quiet"])], standalone_mode=False)
     return printed.getvalue()
 
 
@@ -205,9 +207,39 @@ def _iris():
     return {}
 
 
+def _files():
+    """Real tables and texts that come with scikit-learn and with this package, as files of several kinds."""
+    from sklearn.datasets import load_diabetes, load_linnerud
+
+    from latentia.datasets import load_bible
+
+    _iris()
+    for name, data, separator in (
+        ("diabetes.csv", load_diabetes(scaled=False), ","),
+        ("gym.tsv", load_linnerud(), "\t"),
+    ):
+        rows = [[f"{value:g}" for value in row] for row in np.column_stack([data.data, data.target])]
+        targets = data.get("target_names", ["progression"])
+        lines = map(separator.join, [[*data.feature_names, *targets], *rows])
+        Path(name).write_text("\n".join(lines) + "\n")
+    bible = load_bible()
+    lines = [json.dumps({"chapter": name, "text": text}) for name, text in zip(bible.names, bible.texts, strict=True)]
+    Path("bible.jsonl").write_text("\n".join(lines) + "\n")
+    people = [
+        "Abraham", "Isaac", "Jacob", "Joseph", "Moses", "Aaron", "Joshua", "Samuel", "Saul", "David", "Jonathan", "Solomon",
+        "Peter", "Paul", "John", "James",
+    ]  # fmt: skip
+    named = np.array([[person in text for person in people] for text in bible.texts], int)
+    together = np.triu(named.T @ named, 1)
+    pairs = [f"{people[i]},{people[j]},{together[i, j]}" for i, j in np.argwhere(together)]
+    Path("people.csv").write_text("\n".join(["source,target,chapters", *pairs]) + "\n")
+    return {}
+
+
 DATA = {
     "command-line.md": _iris, "communities.md": _communities, "contrastive.md": _contrastive,
-    "dictionary.md": _dictionary, "matrices.md": _matrices, "multilabel.md": _multilabel, "networks.md": _network,
+    "dictionary.md": _dictionary, "files.md": _files, "matrices.md": _matrices, "multilabel.md": _multilabel,
+    "networks.md": _network,
     "nmf.md": _nmf, "noisy_or.md": _noisy_or, "sequences.md": _sequences, "tensors.md": _tensors, "topics.md": _topics,
 }  # fmt: skip
 """By page: what its code takes from its reader, files in the present folder among them."""

@@ -9,7 +9,7 @@ import pytest
 from latentia.datasets import read_graph, read_pairs, read_sequences, readers
 from latentia.datasets.baskets import read_baskets
 from latentia.exceptions import LatentiaError
-from latentia.reading import read
+from latentia.reading import Asked, look_at, read
 
 pytest.importorskip("polars")
 RNG = np.random.default_rng(0)
@@ -83,7 +83,14 @@ def test_a_code_of_one_column_is_a_value_in_others(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "cells", [[18, 25, 99 - 4, 97, 98, 99], [-9, -8, -7, -6, 0, 3], [0.99, 0.5, 0.25, 1.0, 0.75, 0.1]]
+    "cells",
+    [
+        [18, 25, 99 - 4, 97, 98, 99],
+        [-9, -8, -7, -6, 0, 3],
+        [0.99, 0.5, 0.25, 1.0, 0.75, 0.1],
+        [97, 133, 150, 162, 171, 204],  # A code that is no negative number is above the others.
+        [38, 70, 41.5, 55, 62, 80, 90, 71, 98],  # Whole among whole ones.
+    ],
 )
 def test_neighbours_of_other_values_are_no_codes(tmp_path, cells):
     assert column(tmp_path, "score", cells * 5)[1].suspects == ()
@@ -225,6 +232,12 @@ def test_numbers_and_a_text_of_more_are_categories(tmp_path, most):
 @pytest.mark.parametrize("cells", [RNG.poisson(40, 200), np.sort(RNG.poisson(300, 90)), RNG.permutation(200)])
 def test_measurements_that_come_back_are_no_groups(tmp_path, cells):
     assert column(tmp_path, "x", list(cells))[1].doubt == ""
+
+
+def test_a_line_of_text_is_no_heading(tmp_path):
+    text = "\n".join(f"Chapter {i}\t" + f"word{i} and much that follows it " * 9 for i in range(12))
+    (tmp_path / "book.txt").write_text(text)
+    assert look_at(tmp_path / "book.txt", Asked()).columns == ()
 
 
 def test_a_word_inside_of_a_heading_is_no_receipt(tmp_path):

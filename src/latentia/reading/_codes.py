@@ -16,6 +16,7 @@ _TAIL, _GAPS = 20, 3  # distinct values beside a code, and how many of their usu
 _LIKERT = 10  # A smaller code is one of answers, which are few whole numbers.
 _ROUND = 5  # Scores that are all multiples of it have no other.
 _LONE = 3  # gap that makes a code of a single answer
+_WHOLE = 0.5  # of fractions, of which a code is told by being whole
 _MODE = 4  # times that a code inside of the other values is as frequent as any of these
 _SPREAD = 0.25, 0.75
 _SAMPLED = 5000
@@ -24,8 +25,8 @@ _SAMPLED = 5000
 def suspect_codes(values: np.ndarray) -> tuple[str, ...]:
     """Find the values of a column that may be codes of missing answers.
 
-    A code is the largest or the least value, one of the numbers that surveys use, and no neighbour of the others: of whole
-    numbers the next one is not there, and of others it is far away or the only one that is whole.
+    A code is the largest value, or the least one and negative, one of the numbers that surveys use, and no neighbour of the
+    others: of whole numbers the next one is not there, and of others it is far away or the only one that is whole.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def suspect_codes(values: np.ndarray) -> tuple[str, ...]:
     for end in (np.max, np.min):
         for _ in range(_ROUNDS):
             code = float(end(rest)) if len(rest) else 0.0
-            if code not in _CODES:
+            if code not in _CODES or (end is np.min and code > 0):
                 break
             others = rest[rest != code]
             if not len(others) or not _stands_out(code, others, len(rest) - len(others)):
@@ -70,7 +71,8 @@ def _stands_out(code: float, others: np.ndarray, times: int) -> bool:
     low, high = np.quantile(others, _SPREAD)
     spread = max(float(high - low), float(np.ptp(others)) / 10)
     gap = abs(code - nearest)
-    whole = bool((others[:_SAMPLED] % 1 == 0).all())
+    share = float((others[:_SAMPLED] % 1 == 0).mean())
+    whole = share == 1
     if code < 0 and nearest >= 0:
         return code != -1 or float(others.max()) > 1  # -1, 0 and 1 are a scale
     more = others[others != nearest]
@@ -83,7 +85,7 @@ def _stands_out(code: float, others: np.ndarray, times: int) -> bool:
         steps = float(np.diff(values).max()) if len(values) > 1 else 0.0
         apart = gap > max(1.0, steps) and (times >= _LEAST or gap >= _LONE)
         return whole and apart and len(values) < _LIKERT
-    if not whole and code == round(code) and times >= _LEAST:
+    if share < _WHOLE and code == round(code) and times >= _LEAST:
         return gap > _GAP / 5 * spread
     often = times >= 2 * _LEAST and times > 2 * int((others == nearest).sum())
     return gap > max(min(_GAP * spread, _GAPS * _usual_gap(others, above)), 1.0) or (whole and gap > 1 and often)

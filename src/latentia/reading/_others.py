@@ -16,6 +16,7 @@ _SAMPLED = 200  # lines that are looked at
 _GRAPHS = (".graphml", ".gml", ".gexf", ".net")
 _IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm")
 _EDGE = 3  # cells of a line of edges: two nodes and a weight
+_HEADING = 200  # characters that a heading has at most
 _PROSE = 6  # words of a line, from which lines are texts
 
 
@@ -35,7 +36,11 @@ def plain_table(path: Path) -> bool:
     dialect = find_dialect(sample, ",", whole=whole)
     lines = [line for line in sample.splitlines() if line.strip()][dialect.start :]
     heading = lines[0].split(None if dialect.separator == " " else dialect.separator) if lines else []
-    if len(heading) < 2 or all(re.fullmatch(r"[-+.\deE]+", cell.strip()) for cell in heading):
+    if (
+        len(heading) < 2
+        or max(map(len, heading)) > _HEADING
+        or all(re.fullmatch(r"[-+.\deE]+", cell.strip()) for cell in heading)
+    ):
         return False
     if dialect.separator == " ":
         return dialect.names_rows or len(heading) > _EDGE

@@ -51,24 +51,9 @@ _EQUAL = 0.8  # of the values that stand in equally many rows, of a column that 
 _MOSTLY = 0.9  # of the steps that rise, where unique numbers may be ids
 _REGULAR = 3  # times the median, below which nine of ten gaps of a clock are
 _YES = (
-    "yes",
-    "true",
-    "present",
-    "1",
-    "y",
-    "t",
-    "on",
-    "x",
-    "positive",
-    "pos",
-    "+",
-    "\u2713",
-    "\u2714",
-    "ja",
-    "oui",
-    "si",
+    "yes", "true", "present", "1", "y", "t", "on", "x", "positive", "pos", "+", "\u2713", "\u2714", "ja", "oui", "si",
     "s\u00ed",
-)
+)  # fmt: skip
 _TRUTH = {"true": "1", "false": "0"}
 _NO = ("no", "false", "absent", "0", "n", "f", "off", "negative", "neg", "nein", "non")
 

@@ -32,13 +32,13 @@ _ID = re.compile(
     r"(.*[_ .-])?(ids?\d*|key|uuid|guid|(?-i:[Nn]o)|nr|index|idx|rowid|rownames?|row|obs|record|sample|case|serial)\.?"
     r"|.*identifier|unnamed: ?\d+|\.\.1|column 1|id[_ .-].*"
     r"|(.*[de-hjknstwy]|[cpu]|.*(school|user|customer|order|member|player|firm))id\d*"
-    r"|(?-i:.*[a-z]ID)|.*code|isbn|(patient|subject|customer|user|invoice|order)[_ .-]?(no|nr|number)?",
+    r"|(?-i:.*[a-z]ID)|isbn|(patient|subject|customer|user|invoice|order)[_ .-]?(no|nr|number|code)?",
     re.IGNORECASE,
 )  # A word such as paid, bid, acid, lipid or grid does not end in an id.
 _GROUP = re.compile(
     r"(.*[_ .-])?(state|county|country|region|district|province|city|commune|village|school|class|site|block|plot|group|cluster"
     r"|strat(um|a)|psu|family|household|firm|industry|occupation|person|individual|student|pupil|teacher|subj|animal|zip|fips|sic"
-    r"|naics|isco|num)[_ .-]?(no|nr)?\d?",
+    r"|naics|isco|num)[_ .-]?(no|nr)?\d?|.*code",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(

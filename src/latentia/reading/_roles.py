@@ -311,7 +311,7 @@ def _doubt(name: str, values: np.ndarray, whole: bool, distinct: int, gaps: bool
         return f"may be dates, {dated}: {_option(name, 'date')}"
     if whole and distinct <= min(_FEW, max(len(values) // _REPEATED, 3)):
         return f"{distinct} whole numbers; if they are codes of categories, {_option(name, 'category')}"
-    unique, steps = distinct == min(len(values), _SAMPLED), np.diff(values)
+    unique = distinct == min(len(values), _SAMPLED)
     if whole and _ID.fullmatch(name):
         group = f"named as an id, and values come back; if it measures nothing, {_option(name, 'group')}"
         return f"may name the rows: {_option(name, 'id')}" if unique else group
@@ -321,9 +321,9 @@ def _doubt(name: str, values: np.ndarray, whole: bool, distinct: int, gaps: bool
         return f"named as a group; if it measures nothing, {_option(name, 'group')}"
     if whole and not unique and _repeats_as_groups(values[:_SAMPLED]):
         return f"values come back as names of groups do; if it measures nothing, {_option(name, 'group')}"
-    if _CLOCK.fullmatch(name) and bool((steps >= 0).all()):
+    if _CLOCK.fullmatch(name) and bool((np.diff(values) >= 0).all()):
         return f"may be a clock: {_option(name, 'clock')}"
-    if whole and unique and not gaps and len(values) >= _COUNTED and (steps > 0).mean() >= _MOSTLY:
+    if whole and unique and not gaps and len(values) >= _COUNTED and (np.diff(values) > 0).mean() >= _MOSTLY:
         return f"each value stands once, and they rise; if they name the rows, {_option(name, 'id')}"
     return ""
 

@@ -1,12 +1,13 @@
 """Every method reads its data as ``fit`` does: forms of tables, targets and sequences, and numbers near the ends of floats."""
 
+import pickle
 import sys
 import warnings
 
 import numpy as np
 import pytest
 from fuzzing import fitted as fitted_world
-from fuzzing import worlds
+from fuzzing import models, worlds
 
 import latentia
 import latentia.plots
@@ -15,6 +16,7 @@ from latentia.contrastive import ContrastiveLogisticRegression, ContrastiveRegre
 from latentia.exceptions import MissingExtraError
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
+from latentia.passes import Blocks
 from latentia.topics import EmbeddingTopics
 
 pandas = pytest.importorskip("pandas")
@@ -280,3 +282,81 @@ def test_errors_have_the_place_and_the_number_that_they_are_about():
     assert error.value.at_most is not None
     type(model)(error.value.at_most, method="hsu-kakade").fit(world.table)
     assert str(LatentiaError("why.", parameter="data")) == "data: why."
+
+
+# --- fits on halves, and comparisons --------------------------------------------------------------------------------
+
+
+OTHERS = {
+    "SphericalGaussianMixture": lambda world: (world.table[:, :4],),
+    "SparseNetwork": lambda world: (np.hstack([world.table.toarray(), world.table.toarray()[:, :1]]),),
+    "ProbabilityMatrix": lambda world: (world.table.toarray()[:10, :10],),
+    "ContrastivePCA": lambda world: (world.data["U"], world.data["V"][:-5]),
+    "ContrastiveRegression": lambda world: (world.data["U"], world.data["V"], 5),
+    "SpectralHMM": lambda world: (np.random.default_rng(0).normal(size=(1500, 3)),),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_fits_on_halves_are_of_the_data_of_the_fit(name):
+    world, model = world_of(name)
+    with pytest.raises(LatentiaError, match="of the fit|need the same rows|expected a table"):
+        model.evidence_.stability(*OTHERS[name](world), n_splits=1)
+
+
+@pytest.mark.parametrize(
+    "name", ["SphericalGaussianMixture", "ContrastivePCA", "ContrastiveRegression", "RichComponents"]
+)
+def test_fits_on_halves_of_data_with_a_column_that_follows_from_others(name):
+    world = next(world for world in models() if world.name == name)
+    key, table = next(iter(world.data.items()))
+    table = (
+        [np.hstack([view, view[:, :1]]) for view in table]
+        if isinstance(table, list)
+        else np.hstack([table, table[:, :1]])
+    )
+    data = {**world.data, key: table}
+    model = type(world.estimator)(**world.estimator.get_params()).fit(**data)
+    assert np.isfinite(model.evidence_.stability(**data, n_splits=1)).all()
+
+
+@pytest.mark.parametrize("name", ["SphericalGaussianMixture", "AnchorTopics"])
+def test_fits_on_halves_of_blocks_are_those_of_the_table(name):
+    world, model = world_of(name)
+    blocks = Blocks.from_array(world.table, block_rows=37)
+    found, expected = (model.evidence_.stability(data, n_splits=1) for data in (blocks, world.table))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name", ["ContrastivePCA", "ContrastiveComponents", "ContrastiveGaussianMixture", "ContrastiveIsing"]
+)
+def test_a_comparison_reads_both_views_as_fit_does(name, tmp_path):
+    world, model = world_of(name)
+    U, V = world.data["U"], world.data["V"]
+    for data in ((U[:, :-1], V), (U, V[:, :-1]), (U[:-1], V), (Blocks.from_array(U),), (U[:1], V[:1]), (U[:0], V[:0])):
+        with pytest.raises(LatentiaError):
+            model.report(tmp_path / "page.html", *data)
+    assert not list(tmp_path.iterdir())
+    constant = np.where(np.arange(V.shape[1]) == 1, 3.0, V)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.summary(U, constant).tables
+
+
+def test_probabilities_of_what_is_no_score():
+    _, model = world_of("MomentMultiLabelClassifier")
+    with pytest.raises(LatentiaError, match="scores: expected raw scores"):
+        model.probability_of("x")
+
+
+def test_the_message_of_an_error_follows_from_its_data():
+    error = LatentiaError(
+        "an empty cell.", parameter="columns", value="a", source="t.csv", place="line 3", row=1, column="a"
+    )
+    assert str(error) == "columns='a': t.csv, line 3: an empty cell."
+    error.parameter, error.source, error.hint = None, "copy.csv", "Fill it in."
+    assert str(error) == "copy.csv, line 3: an empty cell. Fill it in."
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    lacking = MissingExtraError("polars", "files", "Reading a table")
+    assert str(pickle.loads(pickle.dumps(lacking))) == str(lacking)

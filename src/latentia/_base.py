@@ -22,10 +22,12 @@ from . import _fields as of
 from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from ._presentation import shown_by
 from ._threads import one_blas_thread
+from ._validation import check_same_rows
 from .evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enough
 from .exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
 from .metrics.matching import nearest_distances
-from .passes import Blocks, RowGroups
+from .passes import Blocks
+from .passes.blocks import random_groups
 from .passes.checkpoint import Identity, fit_kept
 from .passes.dask import in_blocks
 
@@ -98,6 +100,10 @@ class Estimator(BaseEstimator):
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of ``fit`` for two random halves of the data, for `Evidence.stability`."""
         return halves_of_rows(random_state, X=X, **fit_parameters)
+
+    def _widths(self) -> dict[str, Any]:
+        """Return numbers of columns, which fits that are compared have in common."""
+        return {"columns": self.__dict__.get("n_features_in_"), "columns of V": self.__dict__.get("n_features_v_")}
 
     @property
     def nouns(self) -> tuple[str, str, str]:
@@ -295,10 +301,10 @@ def _with_number_that_works(
                 most = other.at_most
             else:
                 many = supported > _MOST_TRIED
-                fewer = f" {size} can be fitted." if many else f" Its moments carry fewer: {size} can be fitted."
+                fewer = f"{size} can be fitted." if many else f"Its moments carry fewer: {size} can be fitted."
                 return LatentiaError(
-                    error.problem if size == supported else f"{error.problem}{fewer}",
-                    parameter=error.parameter, value=error.value, at_most=supported if many else size,
+                    error.problem, parameter=error.parameter, value=error.value, at_most=supported if many else size,
+                    hint="" if size == supported else fewer,
                 )  # fmt: skip
     return None
 
@@ -339,6 +345,18 @@ def halves_of_rows(random_state: int, **tables: Any) -> list[dict[str, Any]]:
     (name, first), *others = tables.items()
     if isinstance(first, Blocks):
         return [{name: half, **dict(others)} for half in first.split(2, random_state)]
-    group = RowGroups(2, random_state).of(np.arange(first.shape[0] if hasattr(first, "shape") else len(first)))
+    n_rows = {key: _count_rows(table, key) for key, table in tables.items()}
+    check_same_rows(**n_rows)
+    group = random_groups(2, random_state).of(np.arange(n_rows[name]))
     tables = {key: sparse.csr_array(table) if sparse.issparse(table) else table for key, table in tables.items()}
     return [{key: _safe_indexing(t, np.flatnonzero(group == g)) for key, t in tables.items()} for g in (0, 1)]
+
+
+def _count_rows(table: Any, name: str) -> int:
+    """Return the number of rows of what can be cut into rows."""
+    shape = getattr(table, "shape", None)
+    if shape is None and isinstance(table, (list, tuple)):
+        return len(table)
+    if not shape:
+        raise LatentiaError(f"{name}: expected a table or a list, found one of type {type(table).__name__}.")
+    return int(shape[0])

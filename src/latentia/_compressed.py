@@ -88,7 +88,7 @@ def open_archive(path: Path, file: BinaryIO | None = None) -> Iterator[zipfile.Z
         try:
             archive = stack.enter_context(zipfile.ZipFile(source))
         except (zipfile.BadZipFile, NotImplementedError, ValueError, LookupError, EOFError) as error:
-            raise LatentiaError(f"{path}: not a readable zip archive ({error}).") from error
+            raise LatentiaError(f"not a readable zip archive ({error}).", source=path) from error
         _check_members(path, archive, source.seek(0, os.SEEK_END))
         source.seek(0)
         yield archive
@@ -104,30 +104,33 @@ def _check_members(path: Path, archive: zipfile.ZipFile, size: int) -> None:
     """Raise unless a file of ``size`` bytes can hold what its archive declares, within the limits."""
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS:
-        raise LatentiaError(f"{path}: an archive of {len(members)} files; at most {_MOST_MEMBERS} are read.")
+        raise LatentiaError(f"an archive of {len(members)} files; at most {_MOST_MEMBERS} are read.", source=path)
     if len({member.filename for member in members}) < len(members):
-        raise LatentiaError(f"{path}: two files of the archive have the same name.")
+        raise LatentiaError("two files of the archive have the same name.", source=path)
     for member in members:
         stored = member.compress_type == zipfile.ZIP_STORED
         if member.flag_bits & _ENCRYPTED or not (stored or member.compress_type == zipfile.ZIP_DEFLATED):
             raise LatentiaError(
-                f"{path}: {member.filename!r} in the archive is encrypted, or packed by another method than deflate."
+                f"{member.filename!r} in the archive is encrypted, or packed by another method than deflate.",
+                source=path,
             )
         if member.file_size > member.compress_size * (1 if stored else _MOST_DEFLATED):
             raise LatentiaError(
-                f"{path}: {member.filename!r} in the archive declares {member.file_size} bytes, which its "
-                f"{member.compress_size} packed ones cannot hold: damaged."
+                f"{member.filename!r} in the archive declares {member.file_size} bytes, which its "
+                f"{member.compress_size} packed ones cannot hold: damaged.",
+                source=path,
             )
     if sum(member.compress_size for member in members) > size:
-        raise LatentiaError(f"{path}: the files of the archive overlap: damaged.")
+        raise LatentiaError("the files of the archive overlap: damaged.", source=path)
     if sum(member.file_size for member in members) > max_unpacked_size(size):
         raise _too_large(path, size)
 
 
 def _too_large(path: Path, size: int) -> LatentiaError:
     return LatentiaError(
-        f"{path}: its {size} bytes unpack to more than {max_unpacked_size(size)}, which no text or table does. If the file "
-        "is what it should be, unpack it first."
+        f"its {size} bytes unpack to more than {max_unpacked_size(size)}, which no text or table does. If the file "
+        "is what it should be, unpack it first.",
+        source=path,
     )
 
 
@@ -206,7 +209,7 @@ class _Stream(io.RawIOBase):
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            raise LatentiaError(f"{self._path}: the compressed file is damaged or truncated ({error}).") from error
+            raise LatentiaError(f"the compressed file is damaged or truncated ({error}).", source=self._path) from error
         self._position += len(data)
         if self._position > max_unpacked_size(self._size):
             raise _too_large(self._path, self._size)

@@ -23,6 +23,7 @@ def check_threads(source: object) -> None:
     """Refuse to read a table where polars would wait forever."""
     if _lacks_threads:
         raise LatentiaError(
-            f"{source}: this process was forked from one that had loaded polars, and cannot read tables. Read before the "
-            "fork, or start processes by 'spawn' or 'forkserver', such as multiprocessing.get_context('spawn')."
+            "this process was forked from one that had loaded polars, and cannot read tables. Read before the "
+            "fork, or start processes by 'spawn' or 'forkserver', such as multiprocessing.get_context('spawn').",
+            source=str(source),
         )

@@ -88,7 +88,7 @@ def whole_file(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -
         with replacing(path, mode, **options) as file:
             yield file
     except OSError as error:
-        raise LatentiaError(f"{os.fspath(path)}: cannot be written ({error.strerror or error}).") from error
+        raise LatentiaError(f"cannot be written ({error.strerror or error}).", source=os.fspath(path)) from error
 
 
 @contextlib.contextmanager

@@ -358,6 +358,7 @@ class Staged(Estimator):
         fit()
         self.n_features_in_, self._column_names, self._span = width, names, span
         self._widen(span)
+        self.evidence_.bind(self)
         return self
 
     def _fit_rows(self, rows: Any, *more: Any) -> Self:

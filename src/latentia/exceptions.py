@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from ._control_characters import escape_controls
@@ -49,10 +51,12 @@ def parameters_written(writer: Callable[[str, Any], str]) -> Iterator[None]:
 class LatentiaError(ValueError):
     """Input or parameters that cannot be used. A `ValueError`, so that existing handlers catch it.
 
+    All parameters are attributes, from which the message is made: code that knows more sets them and raises the error again.
+
     Parameters
     ----------
     problem : str
-        What was found, where, and what to do.
+        What was found, and what to do.
     parameter : str, optional
         Name of the parameter that the error is about. The message then begins with ``parameter=value:``, or ``parameter:``
         without a value, and the command line puts the name of its option in its place.
@@ -62,6 +66,12 @@ class LatentiaError(ValueError):
         Largest value of the parameter that the data supports.
     row, column : int or str, optional
         Number of the row, from 0, and number or name of the column that the error is about.
+    source : str or path, optional
+        File or table that the error is about, which the message names before the problem.
+    place : str, optional
+        Where in the source, such as "line 3".
+    hint : str, optional
+        A sentence with another way out, which ends the message.
     """
 
     def __init__(
@@ -73,11 +83,35 @@ class LatentiaError(ValueError):
         at_most: int | None = None,
         row: int | None = None,
         column: Any = None,
+        source: str | os.PathLike[str] | None = None,
+        place: str = "",
+        hint: str = "",
     ) -> None:
-        place = "" if parameter is None else f"{parameter}: " if value is _NO_VALUE else f"{parameter}={value!r}: "
-        super().__init__(escape_controls(f"{place}{problem}"))
+        super().__init__(problem)
         self.problem, self.parameter, self.value = problem, parameter, None if value is _NO_VALUE else value
         self.at_most, self.row, self.column = at_most, row, column
+        self.source, self.place, self.hint = source, place, hint
+        self._has_value = value is not _NO_VALUE
+
+    def rename_source(self, path: Path, name: Path) -> None:
+        """Name a file, or one in a folder, as its user knows it, where a copy was read or written under another path."""
+        if self.source is not None and Path(self.source).is_relative_to(path):
+            self.source = name / Path(self.source).relative_to(path)
+
+    @property
+    def message(self) -> str:
+        """The message without the parameter."""
+        return self.compose("")
+
+    def compose(self, parameter: str) -> str:
+        """Return the message with what is written for the parameter behind the source and the place."""
+        where = ", ".join(filter(None, [os.fspath(self.source or ""), self.place]))
+        return " ".join(filter(None, [": ".join(filter(None, [where, parameter, self.problem])), self.hint]))
+
+    def __str__(self) -> str:
+        name = self.parameter
+        place = "" if name is None else f"{name}={self.value!r}: " if self._has_value else f"{name}: "
+        return escape_controls(f"{place}{self.message}")
 
 
 class MissingExtraError(LatentiaError, ImportError):
@@ -88,6 +122,7 @@ class MissingExtraError(LatentiaError, ImportError):
             f"{purpose} needs the package {package!r}, which is not installed. Install it with: pip install {package} "
             f"(or, in a copy of latentia's sources, pip install '.[{extra}]' for all of its kind)"
         )
+        self.args = (package, extra, purpose)  # Copies are made of these.
 
 
 class LatentiaWarning(UserWarning):

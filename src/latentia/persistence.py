@@ -115,12 +115,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         arrays = read_arrays(source)
         return _model(_header(arrays), arrays)
     except OSError as error:
-        raise LatentiaError(f"{source}: cannot be read ({error.strerror or error}).") from error
+        raise LatentiaError(f"cannot be read ({error.strerror or error}).", source=source) from error
     except _OtherFormatError as error:
-        raise LatentiaError(f"{source}: {error}") from error
+        raise LatentiaError(f"{error}", source=source) from error
     except DAMAGE as error:
-        text = str(error).removeprefix(f"{source}: ").rstrip(".") or type(error).__name__
-        raise LatentiaError(f"{source}: not a model saved by latentia, or damaged ({text[:300]}).") from error
+        text = error.problem if isinstance(error, LatentiaError) else str(error)
+        text = text.rstrip(".") or type(error).__name__
+        raise LatentiaError(f"not a model saved by latentia, or damaged ({text[:300]}).", source=source) from error
 
 
 def _tell_unsaved(state: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ import re
 import pytest
 from shell import latentia
 
+from latentia.cli._options import in_options
 from latentia.cli.commands import app
 from latentia.evidence.grades import GRADES
 from latentia.exceptions import LatentiaError
@@ -30,7 +31,7 @@ def refused(tmp_path):
         with pytest.raises(LatentiaError) as error:
             app([*map(str, arguments), "--out", str(tmp_path / "o"), "--quiet"], standalone_mode=False)
         assert sorted(path.name for path in tmp_path.iterdir() if not path.name.endswith("cache")) == before
-        return str(error.value)
+        return in_options(error.value)
 
     return run
 

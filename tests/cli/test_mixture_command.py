@@ -105,7 +105,7 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
         ("a,b\n", [], "no rows below the header"),
         ("a\n1\n", [], "1 column of numbers; a mixture needs two or more. There are a."),
         ("a,b\nx,y\n", [], "no column of numbers; a mixture needs two or more. There are a, b."),
-        ("a,b\n1,2\n3,\n", [], "x.csv, line 3, column 'b': no value (''). Fill it in or delete the line, or use"),
+        ("a,b\n1,2\n3,\n", [], "x.csv, line 3, column 'b': no value (''). Fill it in or delete the line. Or use"),
         ("a,b\n1,2\n3,4\n5,x\n", [], "x.csv, line 4, column 'b': 'x' is not a number"),
         ("a,b\n1,2\n3,inf\n", [], "x.csv, line 3, column 'b': 'inf' is not a number"),
         ('a,b\n1,"2,5"\n3,4.5\n', [], "line 3, column 'b': a number with a point, and one in line 2 with a comma"),

@@ -109,10 +109,11 @@ def test_sizes_that_are_none(text, message):
     ],
 )
 def test_errors_name_the_option_instead_of_the_parameter(parameter, option):
-    with pytest.raises(LatentiaError, match=f"^x.csv: {option} 9: too much.$"), shared.named("x.csv"):
+    with pytest.raises(LatentiaError) as error, shared.named("x.csv"):
         raise LatentiaError("too much.", parameter=parameter, value=9)
-    with pytest.raises(LatentiaError, match=r"^x.csv, line 3: wrong$"), shared.named("x.csv"):
-        raise LatentiaError("x.csv, line 3: wrong")
+    assert in_options(error.value) == f"x.csv: {option} 9: too much."
+    with pytest.raises(LatentiaError, match=r"^x.csv, line 3: wrong$"), shared.named("y.csv"):
+        raise LatentiaError("wrong", source="x.csv", place="line 3")
     with (
         pytest.raises(LatentiaError, match="^x.csv: use --cache, or --no-cache.$"),
         shared.named("x.csv"),
@@ -212,7 +213,7 @@ def holes(table, tmp_path):
 def test_cells_without_a_value(call, rows, refused, holes, tmp_path, command, file):
     said = refused(command, holes)
     options = ["-k", 2, "--refine", 0]
-    assert "holes.csv, line 4, column 'a': no value ('NA'). Fill it in or delete the line, or use other columns" in said
+    assert "holes.csv, line 4, column 'a': no value ('NA'). Fill it in or delete the line. Or use other columns" in said
     ways = "--missing drop leaves such rows out, and --missing mean fills such cells"
     kept = ", and --missing keep treats them as missing" if command == "mixture" else ""
     assert said.endswith(f"{ways}{kept}.")

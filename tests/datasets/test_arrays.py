@@ -43,7 +43,7 @@ def test_rows_that_are_pixels(table, tmp_path):
         read_array(tmp_path / "x.npy", image=(5, 3))
     with pytest.raises(LatentiaError, match="shape='2x2': these are 4 pixels, and cube.npy has 3 columns"):
         read_array(tmp_path / "cube.npy", shape=(2, 2))
-    with pytest.raises(LatentiaError, match="image='3x4': cube.npy holds an image of 4 x 3 pixels; leave it out"):
+    with pytest.raises(LatentiaError, match="image='3x4': cube.npy: holds an image of 4 x 3 pixels; leave it out"):
         read_array(tmp_path / "cube.npy", image=(4, 3))
 
 

@@ -85,7 +85,7 @@ def test_what_is_read_is_what_the_classifier_takes(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"column": "body", "tags": "z"}, "tags='z': {}/p.csv has no such column. Besides the texts there are tags."),
+        ({"column": "body", "tags": "z"}, "tags='z': {}/p.csv: no such column. Besides the texts there are tags."),
         ({"column": "tags"}, "which column holds the tags? Besides the texts there are body; name one with tags=."),
         ({"column": "body", "zero_based": False}, "zero_based=False: p.csv: its words and tags have names"),
     ],

@@ -56,9 +56,9 @@ def test_any_separator(tmp_path, name, text):
     [
         (
             "id;a;b\nu;1,500;1\nv;900;2\nw;-2,250;3\n",
-            "x.csv: all commas in 'a' stand before .*: 1,500 is 1.500. If they group",
+            "x.csv, column 'a': all commas stand before .*: 1,500 is 1.500. If they group",
         ),
-        ("id;a;b\nu;1,500;2,000\nv;1,750;3,000\n", "all commas in 'a', 'b' stand before three digits"),
+        ("id;a;b\nu;1,500;2,000\nv;1,750;3,000\n", "column 'a', 'b': all commas stand before three digits"),
         ("id;a;b\nu;1,500;2\nv;1,75;3\n", None),
         ("id;a;b\nu;1,500;2,5\nv;1,750;3,5\n", None),  # another column says what commas are
         ("id;a;b\nu;0,125;2\nv;0,250;3\n", None),

@@ -69,7 +69,7 @@ def test_what_is_read_is_what_models_take(tmp_path):
         ({"column": "z", "of_model": True}, "no column 'z', which the model needs"),
         ({"column": "who", "sequence": "who"}, "sequence='who': the column is used for the steps too"),
         ({"kind": "symbols"}, "which column holds the symbols? There are who, word, x, y; name one with column=."),
-        ({"column": "word"}, "or use other columns with columns=. missing='keep' treats them as missing."),
+        ({"column": "word"}, "Or use other columns with columns=. missing='keep' treats them as missing."),
         ({"columns": ["x"], "lower": True}, "min_count= and lower= are for symbols"),
         ({"column": "word", "missing": "keep", "min_count": 3}, "fewer than two symbols occur 3 times or more"),
         ({"kind": "pears"}, "kind='pears': use 'auto'"),

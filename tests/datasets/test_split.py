@@ -127,7 +127,7 @@ def test_other_ways_to_cut_are_refused(tmp_path, split):
 
 def test_tables_of_counts_have_no_texts_to_cut(tmp_path):
     written(tmp_path / "docword.txt", "1\n2\n1\n1 2 3\n")
-    with pytest.raises(LatentiaError, match=r"^split='chapter': .*docword.txt is a table of counts"):
+    with pytest.raises(LatentiaError, match=r"^split='chapter': .*docword.txt: a table of counts"):
         read_corpus(tmp_path / "docword.txt", split="chapter")
 
 

@@ -78,7 +78,7 @@ def test_rows_that_one_file_lacks_leave_all(tmp_path):
     masks = match_rows(tables, [u, v])
     np.testing.assert_array_equal(tables[0].values[masks[0]], U[np.delete(np.arange(N), [3, 7]), :2])
     assert [len(mask) for mask in masks] == [N - 1, N - 1]
-    with pytest.raises(LatentiaError, match=r"no value .*, or use other columns with columns=\. missing='drop'"):
+    with pytest.raises(LatentiaError, match=r"no value .*. Or use other columns with columns=\. missing='drop'"):
         read_views(u, v)
 
 

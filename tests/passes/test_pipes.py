@@ -126,7 +126,7 @@ def test_errors_name_the_pipe_and_the_line(pipe):
     with pytest.raises(LatentiaError, match=f"{name}, line 4: expected 'document word count'") as caught:
         Blocks.from_files(path, format="uci")
     assert "temporary" not in str(caught.value)
-    assert caught.value.problem == str(caught.value)
+    assert caught.value.message == str(caught.value)
 
 
 def test_a_pipe_that_ends_at_once_is_an_empty_file(pipe):

@@ -130,7 +130,7 @@ def test_words_of_the_columns_are_those_that_are_counted(texts):
         ([["red", "apple"]] * 9, "lists of words"),
         (["red apple", None] * 9, "Text 1 is missing"),
         (["今天天气很好我们去公园散步"] * 9, "Segment them first"),
-        (["the", "of and"] * 9, "No words are left of 18 texts"),
+        (["the", "of and"] * 9, "no words are left of 18 texts"),
         (iter(["red"]), "read once only"),
     ],
 )

@@ -132,7 +132,7 @@ def test_wrong_parameters(parameters, message):
 
 
 def test_no_words_left():
-    with pytest.raises(LatentiaError, match="No words are left of 2 texts"):
+    with pytest.raises(LatentiaError, match="no words are left of 2 texts"):
         WordVectorizer().fit(["the", "of and"])
 
 

@@ -85,8 +85,9 @@ def _read_controls(path: Path, cases: Table, how: ReadOptions) -> Table:
         lacking = [name for name in cases.columns if name not in kinds]
         if lacking:
             raise LatentiaError(
-                f"{path}: expected the columns of {cases.source}; it lacks {listed(lacking)}. Leave them out of both with "
-                f"--ignore {quoted(lacking)}."
+                f"expected the columns of {cases.source}; it lacks {listed(lacking)}. Leave them out of both with "
+                f"--ignore {quoted(lacking)}.",
+                source=path,
             )
         return Wanted(cases.columns, names=True)
 

@@ -94,7 +94,7 @@ def _about(formula: str) -> Iterator[None]:
     except MissingExtraError:
         raise
     except LatentiaError as error:
-        raise LatentiaError(f"--effects '{formula}': {error.problem}") from error
+        raise LatentiaError(f"--effects '{formula}': {error.message}") from error
 
 
 def _typed(values: Sequence[str]) -> Sequence[Any]:

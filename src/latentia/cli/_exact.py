@@ -43,7 +43,8 @@ def factor_exactly(
     rows = [str(name) for name in table.texts[names]] if names else [str(number) for number in table.rows]
     if len(rows) * len(cells) > _MOST_CELLS:
         raise LatentiaError(
-            f"{source}: {len(rows):,} rows of {len(cells):,} columns; up to {_MOST_CELLS:,} cells can be factored exactly."
+            f"{len(rows):,} rows of {len(cells):,} columns; up to {_MOST_CELLS:,} cells can be factored exactly.",
+            source=source,
         )
     M = [[str(table.texts[name][i]).strip() for name in cells] for i in range(len(rows))]
     say(f"{table.source}: {count(len(rows), 'row')} of {count(len(cells), 'column')} of exact numbers.")
@@ -92,7 +93,7 @@ def _wanted(
     check_columns(source, kinds, "--names", [] if names is None else [names])
     used = [name for name in (chosen or kinds) if name not in left_out and name != names]
     if not used:
-        raise LatentiaError(f"{source}: no columns are left to factor.")
+        raise LatentiaError("no columns are left to factor.", source=source)
     return Wanted([], [*used, *([] if names is None else [names])])
 
 

@@ -104,7 +104,8 @@ def _read_kinds(
     if len(texts) + len(table.columns) < _LEAST:
         names = listed([*table.columns, *texts], 10) or "none"
         raise LatentiaError(
-            f"{source}: expected three or more columns of numbers or categories, found {names}. Name others with --columns."
+            f"expected three or more columns of numbers or categories, found {names}. Name others with --columns.",
+            source=source,
         )
     return _announce(replace(table, texts=texts, left_out=left_out)), codes
 

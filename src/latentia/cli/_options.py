@@ -183,9 +183,9 @@ def in_options(error: LatentiaError) -> str:
     """What an error says, with the command's option instead of the parameter."""
     name = _option_of(error.parameter) if error.parameter else None
     if name is None:
-        return error.problem
+        return error.message
     said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
-    return f"{name}{said}: {error.problem}"
+    return error.compose(f"{name}{said}")
 
 
 def option_of(parameter: str, value: Any = None) -> str:

@@ -43,7 +43,7 @@ def _check(option: str, name: str, corpus: Corpus, use: Callable[[list[str]], ob
     try:
         use(corpus.columns[name])
     except LatentiaError as error:
-        raise LatentiaError(f"{option} {name}: {error.problem}") from error
+        raise LatentiaError(f"{option} {name}: {error.message}") from error
 
 
 def no_columns(source: str) -> str:

@@ -66,11 +66,12 @@ class Results:
         out = self.out
         with self._writing():
             if out.exists() and not out.is_dir():
-                raise LatentiaError(f"{out}: exists and is not a folder. Choose another with --out.")
+                raise LatentiaError("exists and is not a folder. Choose another with --out.", source=out)
             if out.exists() and any(out.iterdir()) and not self.force:
                 raise LatentiaError(
-                    f"{out}: the folder is not empty. Choose another with --out, or replace the results of an earlier run "
-                    "with --force."
+                    "the folder is not empty. Choose another with --out, or replace the results of an earlier run "
+                    "with --force.",
+                    source=out,
                 )
             written = self._written()
             out.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +84,7 @@ class Results:
         going = {real_path(out / name) for name in written}
         for path in (self.source, self.model):
             if path is not None and real_path(path) in going:
-                raise LatentiaError(f"{path}: is read, and would be replaced. Choose another folder with --out.")
+                raise LatentiaError("is read, and would be replaced. Choose another folder with --out.", source=path)
         if self.source.is_dir() and real_path(out).is_relative_to(real_path(self.source)):
             raise LatentiaError(
                 f"--out {out}: lies in the folder {self.source}, which would be read again. Choose another."
@@ -107,8 +108,7 @@ class Results:
                     write(partial)
                     return self._move(partial)
         except LatentiaError as error:
-            error.problem = error.problem.replace(str(partial), str(out))  # The files were to go there.
-            error.args = (str(error).replace(str(partial), str(out)),)
+            error.rename_source(partial, out)  # The files were to go there.
             raise
 
     def _move(self, partial: Path) -> list[str]:
@@ -135,8 +135,9 @@ class Results:
         foreign = [name for name in names if os.path.lexists(self.out / name)]
         if foreign:
             raise LatentiaError(
-                f"{self.out / foreign[0]}: would be replaced, and no earlier run wrote it as it is. Move it away, or choose "
-                "another folder with --out."
+                "would be replaced, and no earlier run wrote it as it is. Move it away, or choose "
+                "another folder with --out.",
+                source=self.out / foreign[0],
             )
 
     def _manifest(self) -> dict[str, Any]:

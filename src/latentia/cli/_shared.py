@@ -38,7 +38,7 @@ from ..report.parts import first_sentence
 from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
 from ._json import plain
-from ._options import check_choice, in_options
+from ._options import check_choice
 from ._results import MODEL_FILE, RESULT_FILE, Results
 
 _MOST_SIZES = 100
@@ -280,7 +280,7 @@ def _compared(
             except LatentiaError as error:
                 if error.parameter != "n_components" or not rows:
                     raise
-                say(f"-k {size} and more are skipped: {error.problem}", console)
+                say(f"-k {size} and more are skipped: {error.message}", console)
                 break
             advance(int(size or 1))
     return rows, found
@@ -343,38 +343,30 @@ def hold_out(rows: Any, source: str, stretch: int = 1, n_parts: int = 10) -> tup
         held, n = dealt.of(np.arange(rows.shape[0])) == 0, rows.shape[0]
         train, test = rows[~held], rows[held]
     if n < _FEWEST:
-        raise LatentiaError(f"{source}: {n} rows are too few to hold some out; give one number with -k.")
+        raise LatentiaError(f"{n} rows are too few to hold some out; give one number with -k.", source=source)
     return train, test
 
 
 @contextmanager
 def named(source: str) -> Iterator[None]:
-    """Errors of an estimator name the source, and the command's option instead of the parameter."""
+    """Errors of an estimator name the source."""
     try:
         yield
     except LatentiaError as error:
-        text = in_options(error)
-        raise LatentiaError(text if source in text else f"{source}: {text}") from error
-
-
-@contextmanager
-def in_words_of_options(reading: ReadOptions | None = None) -> Iterator[None]:
-    """Errors of a reader name the command's option instead of the parameter, and what --missing may do about a cell."""
-    try:
-        yield
-    except LatentiaError as error:
-        text = in_options(error)
-        if isinstance(error, CellError) and reading is not None:
-            text = in_ways(text, error, reading)
-        error.problem, error.parameter = text, None
-        error.args = (error.problem,)
+        error.source = error.source or source
         raise
 
 
-def in_ways(text: str, error: CellError, reading: ReadOptions) -> str:
-    """What is said of a cell, with what --missing may do about it."""
-    ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
-    return " ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])
+@contextmanager
+def cells_explained(reading: ReadOptions, hint: str = "") -> Iterator[None]:
+    """Errors about a cell end with a hint, and with what --missing may do about it."""
+    try:
+        yield
+    except CellError as error:
+        ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
+        error.hint = " ".join(filter(None, [error.hint, hint, f"{', and '.join(ways)}." if ways else ""]))
+        error.missing = False  # Nothing is left to say of it.
+        raise
 
 
 # --- options ----------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 from .._terminal import say
 from ..datasets import tables
-from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, numeric_columns
+from ..datasets.tables import Table, Wanted, check_columns, listed, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
-from ._shared import ReadOptions, in_ways, in_words_of_options
+from ._shared import ReadOptions, cells_explained
 
 MISSING = "drop", "mean"
 _LINES = 8  # that say what was read
@@ -51,20 +51,12 @@ def read_table(
     path: Path, choose: Callable[[Mapping[str, str]], Wanted], reading: ReadOptions, other: str = "--columns"
 ) -> Table:
     """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
-
-    def wanted(kinds: Mapping[str, str]) -> Wanted:
-        with in_words_of_options():
-            return choose(kinds)
-
-    try:
+    with cells_explained(reading, f"Or use other columns with {other}." if other else ""):
         table = tables.read_table(
-            path, wanted, missing=reading.missing, cache=reading.cache, encoding=reading.encoding, asked=reading.asked,
+            path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding, asked=reading.asked,
             sheet=reading.sheet,
         )  # fmt: skip
-        return table if len(set(table.names)) > 1 else replace(table, names=())
-    except CellError as error:
-        text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem
-        raise LatentiaError(in_ways(text, error, reading)) from error
+    return table if len(set(table.names)) > 1 else replace(table, names=())
 
 
 def read_numbers(
@@ -95,7 +87,8 @@ def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, re
         found = numeric_columns(path, kinds, None)
         if len(found) != width:
             raise LatentiaError(
-                f"{path}: {len(found)} columns of numbers, and the model was fitted on {width}, of which it has no names."
+                f"{len(found)} columns of numbers, and the model was fitted on {width}, of which it has no names.",
+                source=path,
             )
         return Wanted(found, names=True)
 
@@ -183,8 +176,9 @@ def binary(table: Table, what: str, remedy: Callable[[Sequence[str]], str] | Non
     more = f" So do {len(others) - 1} other columns." if len(others) > 2 else ""
     more = f" So does column {others[1]!r}." if len(others) == 2 else more
     raise LatentiaError(
-        f"{table.source}, {table.unit} {table.rows[row]}, column {table.columns[column]!r}: {values[row, column]:g}, and "
-        f"{what}.{more}{f' {remedy(others)}' if remedy else ''}"
+        f"{values[row, column]:g}, and {what}.{more}{f' {remedy(others)}' if remedy else ''}",
+        source=table.source,
+        place=f"{table.unit} {table.rows[row]}, column {table.columns[column]!r}",
     )
 
 

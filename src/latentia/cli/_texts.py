@@ -66,8 +66,8 @@ def _known(language: str) -> str:
     except MissingExtraError:
         raise
     except LatentiaError as error:
-        problem = f"{error.problem} Or name a file with a word per line."
-        raise LatentiaError(problem, parameter="stop_words", value=language) from error
+        error.parameter, error.value, error.hint = "stop_words", language, "Or name a file with a word per line."
+        raise
     return language
 
 
@@ -143,6 +143,7 @@ def _counted_by(vectorizer: Any, file: Path, options: dict[str, Any]) -> Corpus:
 def _check_width(corpus: Corpus, n_words: int) -> None:
     if corpus.texts is not None or corpus.blocks.shapes[0][1] != n_words:
         raise LatentiaError(
-            f"{corpus.source}: its words and the model's cannot be compared, because the model's have no names: a table of "
-            f"counts with {n_words} columns is needed."
+            f"its words and the model's cannot be compared, because the model's have no names: a table of "
+            f"counts with {n_words} columns is needed.",
+            source=corpus.source,
         )

@@ -77,12 +77,12 @@ def apply(
     """
     path = model / MODEL_FILE if model.is_dir() else model
     if not path.exists():
-        raise LatentiaError(f"{model}: no model there. Give a folder of results, or its {MODEL_FILE}.")
+        raise LatentiaError(f"no model there. Give a folder of results, or its {MODEL_FILE}.", source=model)
     fitted = persistence.load(path)
     kind = type(fitted).__name__
     family = family_of(kind)
     if family is None or kind in _NOT_APPLIED:
-        raise LatentiaError(f"{path}: a {kind}, which cannot be applied to other data here.")
+        raise LatentiaError(f"a {kind}, which cannot be applied to other data here.", source=path)
     module = import_module(f".{family.module}", __package__)
     work = getattr(module, f"apply_{family.module}")
     given = {"other": other, "denoise": denoise, "ask": ask, "column": column, "split": split}

@@ -23,7 +23,7 @@ from ..report.parts import count
 from ..summaries import Summary
 from ._background import contrast_background
 from ._run import Run
-from ._shared import Comparison, ReadOptions, in_words_of_options, learn, parse_sizes
+from ._shared import Comparison, ReadOptions, cells_explained, learn, parse_sizes
 from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, read_like, scaled_rows, split_names
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
@@ -212,7 +212,7 @@ def _check_options(
 def _read(source: Path, other: Path, target: str | None, fit: str, how: ReadOptions, **more: Any) -> Views:
     """The two tables and the target, with what is to be said of them."""
     least = 1 if fit in (*_TARGETED, "components") else 2
-    with in_words_of_options(how):
+    with cells_explained(how):
         views = read_views(
             source, other, target=target, classes=fit == "logistic", min_columns=least, missing=how.missing, cache=how.cache,
             encoding=how.encoding, **more,
@@ -268,8 +268,9 @@ def _check_width(fit: str, width: int, n: int, source: str) -> None:
     most = _WIDEST.get(fit, width)
     if width > most:
         raise LatentiaError(
-            f"{source}: {width} columns in both tables, and --fit {fit} takes at most {most}. Choose columns with --columns "
-            "and --columns-v, or reduce each table to its first principal components."
+            f"{width} columns in both tables, and --fit {fit} takes at most {most}. Choose columns with --columns "
+            "and --columns-v, or reduce each table to its first principal components.",
+            source=source,
         )
     if n > _SLOW:
         say(
@@ -309,7 +310,7 @@ def apply_contrast(model: Any, source: Path, how: ReadOptions, other: Path | Non
     tables = [announce(read_known_columns(source, reading["columns"], model.n_features_in_, how))]
     if other is not None:
         tables.append(announce(read_known_columns(other, reading["columns_v"], model.n_features_v_, how)))
-    with in_words_of_options(how):
+    with cells_explained(how):
         kept = match_rows(tables, [source, *([] if other is None else [other])], cache=how.cache, encoding=how.encoding)
     if other is None:
         say("note: without V what it shares with U is not removed: U is taken to have nothing of it.")

@@ -35,7 +35,6 @@ from ._shared import (
     Comparison,
     ReadOptions,
     hold_out,
-    in_words_of_options,
     learn,
     parse_sizes,
     refuse_options,
@@ -202,7 +201,7 @@ def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | 
 
 def _patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _Data:
     """Patches of an image, or of all in a folder, without their means."""
-    with in_words_of_options(), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedDataWarning)  # each is named below
         found = read_patches(source, size, n_patches=n_patches, grey=grey, random_state=run.seed)
     for name in found.left_out:
@@ -272,22 +271,22 @@ def _apply_to_image(
 ) -> Callable[[Path], object]:
     """Rebuild an image from atoms of patches."""
     if not is_image(source):
-        raise LatentiaError(f"{source}: no image, and the model has atoms of patches. PNG, JPEG and TIFF are read.")
+        raise LatentiaError("no image, and the model has atoms of patches. PNG, JPEG and TIFF are read.", source=source)
     if how.missing != "error":
         raise LatentiaError(f"--missing: {source.name} is an image, in which no pixel lacks a value; leave it out.")
     if reading.get("columns") is not None:
-        raise LatentiaError(f"{source}: an image, and the model was learned from columns of a table.")
+        raise LatentiaError("an image, and the model was learned from columns of a table.", source=source)
     n, colour = model.components_.shape[1], reading.get("colour", False)
     channels = len(COLOURS) if colour else 1
     size = reading.get("patch", round((n / channels) ** 0.5))
     if size * size * channels != n:
         raise LatentiaError(
-            f"{source}: an image, and the atoms of the model have {n} columns, which are no square patch."
+            f"an image, and the atoms of the model have {n} columns, which are no square patch.", source=source
         )
     image = read_image(source)
     height, width = image.shape[:2]
     if min(height, width) < size:
-        raise LatentiaError(f"{source}: {width} x {height} pixels, and the model has patches of {size} x {size}.")
+        raise LatentiaError(f"{width} x {height} pixels, and the model has patches of {size} x {size}.", source=source)
     level = noise_level(image) if denoise else None
     found = restored(model, image, colour=colour, level=level, progress=how.progress)
     atoms = f"up to {count(int(model.sparsity_), 'atom')} a patch"

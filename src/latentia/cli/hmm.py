@@ -21,7 +21,7 @@ from ..summaries import Column, Summary
 from ._run import Run
 
 from ._shared import (  # isort: skip
-    Comparison, ReadOptions, existing, in_words_of_options, learn, parse_sizes,
+    Comparison, ReadOptions, existing, learn, parse_sizes,
     refuse_options,
 )  # fmt: skip
 from ._tables import keeps, split_names
@@ -79,12 +79,11 @@ def hmm(
         other = None if covariance == "diag" else covariance
         refuse_options(source, "--two-state has none", covariance=other, init=init)
     how = run.reading(missing, ("keep",))
-    with in_words_of_options():
-        data = read_sequences(
-            source, column=column, columns=split_names(columns), sequence=sequence,
-            kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing,
-            encoding=how.encoding, cache=how.cache,
-        )  # fmt: skip
+    data = read_sequences(
+        source, column=column, columns=split_names(columns), sequence=sequence,
+        kind="vectors" if kind == "counts" else kind, min_count=min_count, lower=lower, missing=how.missing,
+        encoding=how.encoding, cache=how.cache,
+    )  # fmt: skip
     data = data.whole() if kind == "counts" else data
     _check_steps(data, two_state, covariance)
     described = _described(data)
@@ -142,12 +141,13 @@ def _check_steps(data: Sequences, two_state: bool, covariance: str) -> None:
     """Raise for options that these steps do not have."""
     if two_state and not data.symbols:
         raise LatentiaError(
-            f"{data.source}: --two-state is for symbols, and these steps are numbers: name a column of symbols with --column."
+            "--two-state is for symbols, and these steps are numbers: name a column of symbols with --column.",
+            source=data.source,
         )
     if data.symbols and covariance != "diag":
         raise LatentiaError(f"--covariance {covariance} is for columns of numbers, and these steps are symbols.")
     if two_state and not data.there.all():
-        raise LatentiaError(f"{data.source}: --two-state takes no missing steps: leave --missing keep out.")
+        raise LatentiaError("--two-state takes no missing steps: leave --missing keep out.", source=data.source)
 
 
 def _entropy(data: Sequences) -> float:
@@ -223,7 +223,7 @@ def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
         unknown = data.there & ~np.isin(data.steps, np.unique(data.steps[part == 0]))
         part[(part == 1) & unknown] = 2
     if min((part == 0).sum(), (part == 1).sum()) < 3:
-        raise LatentiaError(f"{data.source}: too few steps to hold some out; give one number with -k.")
+        raise LatentiaError("too few steps to hold some out; give one number with -k.", source=data.source)
     starts = np.flatnonzero(np.diff(4 * sequence + part, prepend=-1))
     lengths = np.diff(np.append(starts, len(sequence)))
     train, test = (
@@ -240,22 +240,23 @@ def apply_hmm(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], ob
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
     column, columns = (columns[0], None) if symbols and columns else (None, columns)
-    with in_words_of_options():
-        data = read_sequences(
-            source, column=column, columns=columns, sequence=reading.get("sequence"), kind=kind, of_model=True,
-            lower=symbols and bool(reading.get("lower")), symbols=model.symbols_ if symbols else None,
-            missing=how.missing, encoding=how.encoding, cache=how.cache,
-        )  # fmt: skip
+    data = read_sequences(
+        source, column=column, columns=columns, sequence=reading.get("sequence"), kind=kind, of_model=True,
+        lower=symbols and bool(reading.get("lower")), symbols=model.symbols_ if symbols else None,
+        missing=how.missing, encoding=how.encoding, cache=how.cache,
+    )  # fmt: skip
     data = data.whole() if not symbols and model.kind == "counts" else data
     if not symbols and data.steps.shape[1] != model.n_features_in_:
         raise LatentiaError(
-            f"{source}: {data.steps.shape[1]} columns of numbers, and the model was fitted on {model.n_features_in_}, of which "
-            "it has no names."
+            f"{data.steps.shape[1]} columns of numbers, and the model was fitted on {model.n_features_in_}, of which "
+            "it has no names.",
+            source=source,
         )
     if data.n_unknown and isinstance(model, TwoStateHMM) and not data.there.all():
         raise LatentiaError(
-            f"{source}: {data.n_unknown:,} steps have symbols that the model does not have, and a TwoStateHMM takes no missing "
-            f"steps. Exclude such steps, or learn the model with --min-count, which gives it a symbol for rare ones, {RARE}."
+            f"{data.n_unknown:,} steps have symbols that the model does not have, and a TwoStateHMM takes no missing "
+            f"steps. Exclude such steps, or learn the model with --min-count, which gives it a symbol for rare ones, {RARE}.",
+            source=source,
         )
     if data.n_unknown:
         what = f"count as {RARE}" if RARE in model.symbols_ else "the model does not have: they are taken as not known"

@@ -47,7 +47,7 @@ def ica(
     values = dense(table)
     varying = int((np.ptp(values, axis=0) > 0).sum()) if len(values) else 0
     if varying < 2:
-        raise LatentiaError(f"{table.source}: {count(varying, 'column')} with different values; {why}.")
+        raise LatentiaError(f"{count(varying, 'column')} with different values; {why}.", source=table.source)
     sizes = sizes.up_to(values.shape[1], f"{table.source}: {values.shape[1]} columns")
 
     def fit(size: int | None, **more: Any) -> TensorICA:

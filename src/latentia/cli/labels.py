@@ -33,7 +33,6 @@ from ._shared import (
     ReadOptions,
     highest,
     hold_out,
-    in_words_of_options,
     learn,
     parse_sizes,
     refuse_options,
@@ -171,9 +170,8 @@ class _Data:
 def _read(source: Path, test: Path | None, options: dict[str, Any], how: ReadOptions) -> _Data:
     """Everything that the command needs, checked as far as that takes no fit; of texts alone one in ten is held out."""
     options = options | {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
-    with in_words_of_options():
-        train = read_labelled(source, **options)
-        other = None if test is None else read_labelled(test, **options, like=train)
+    train = read_labelled(source, **options)
+    other = None if test is None else read_labelled(test, **options, like=train)
     if other is not None:
         return _Data(train, other.rows, lines=other.names)
     if train.names is None or train.rows.n_rows < _FEWEST_HELD:
@@ -317,8 +315,7 @@ def apply_labels(
         if column is not None or split is not None:
             raise LatentiaError("--column and --split: the model was not learned from texts; leave them out.")
         numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
-        with in_words_of_options():
-            rows = read_rows(source, model.n_features_in_, **numbers, cache=how.cache, progress=how.progress)
+        rows = read_rows(source, model.n_features_in_, **numbers, cache=how.cache, progress=how.progress)
     say(f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
     names = model.label_names if "top" in reading else model.names_of_labels
     labels, top = Names("label", names, reading.get("first_label", 0)), reading.get("top", 5)

@@ -155,7 +155,7 @@ def _comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
     counts, symmetric = symmetric_counts(pairs.counts) if options["symmetric"] else (pairs.counts, False)
     held, kept = split_counts(counts if symmetric else pairs.counts, symmetric, options["random_state"], _HELD_OUT)
     if not held.nnz or not kept.nnz:
-        raise LatentiaError(f"{pairs.source}: too few pairs to hold some out; give one number with -k.")
+        raise LatentiaError("too few pairs to hold some out; give one number with -k.", source=pairs.source)
     score, above = "held-out log-likelihood", "above independent words"
     alone = ProbabilityMatrix(1, **options | {"refine": 0, "method": "shrink", "discount": False}).fit(kept).score(held)
     best = "Rank {} has the highest held-out log-likelihood per pair, in nats, and is fitted on all pairs."

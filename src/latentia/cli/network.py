@@ -109,7 +109,7 @@ def _bag(source: Path, vocabulary: Path | None, how: ReadOptions) -> Table:
         min_df=1, max_df=1.0,
     )  # fmt: skip
     if corpus.texts is not None:
-        raise LatentiaError(f"{source}: holds texts, and a table or a bag of words is needed.")
+        raise LatentiaError("holds texts, and a table or a bag of words is needed.", source=source)
     n, width = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     names = corpus.vocabulary or [f"column {i}" for i in range(1, width + 1)]
     return Table(sparse.csr_array(corpus.counts), list(names), {}, range(1, n + 1), [], corpus.source)
@@ -139,8 +139,9 @@ def _frequent(table: Table, real: bool, least: int) -> Table:
     n = len(table.columns)
     if len(kept) < _LEAST_COLUMNS:
         raise LatentiaError(
-            f"{table.source}: {count(len(kept), 'column')} of {n} {'is' if len(kept) == 1 else 'are'} on in "
-            f"{count(least, 'row')} or more, and a unit switches {_LEAST_COLUMNS} or more."
+            f"{count(len(kept), 'column')} of {n} {'is' if len(kept) == 1 else 'are'} on in "
+            f"{count(least, 'row')} or more, and a unit switches {_LEAST_COLUMNS} or more.",
+            source=table.source,
         )
     if len(kept) < n:
         say(f"{count(n - len(kept), 'column')} on in fewer than {count(least, 'row')} left out.")
@@ -213,12 +214,14 @@ def _in_columns(table: Table, names: Sequence[str] | None, width: int) -> Table:
     """A bag of words with the columns of the model: words that it lacks are 0, and others are left out."""
     if names is None or list(names) == table.columns:
         if len(table.columns) != width:
-            raise LatentiaError(f"{table.source}: {len(table.columns)} columns, and the model was fitted on {width}.")
+            raise LatentiaError(
+                f"{len(table.columns)} columns, and the model was fitted on {width}.", source=table.source
+            )
         return table
     places = {name: i for i, name in enumerate(table.columns)}
     cells = [(places[name], i) for i, name in enumerate(names) if name in places]
     if not cells:
-        raise LatentiaError(f"{table.source}: the model has none of its columns.")
+        raise LatentiaError("the model has none of its columns.", source=table.source)
     chosen = sparse.csr_array((np.ones(len(cells)), tuple(np.transpose(cells))), shape=(len(places), len(names)))
     if len(cells) < len(names):
         say(f"{len(names) - len(cells):,} of the {len(names):,} columns of the model are not there, and off.")

@@ -31,7 +31,6 @@ from ._shared import (
     ReadOptions,
     Sizes,
     hold_out,
-    in_words_of_options,
     learn,
     parse_sizes,
     refuse_options,
@@ -225,8 +224,7 @@ def _table(
     called = table.names if names is None else [str(name) for name in table.texts[names]]
     reading = {"columns": list(table.columns)} | ({} if names is None else {"id": names}) | keeps(how.missing)
     labels = Labels(table.rows, called)
-    with in_words_of_options():
-        check_pixels(table.values, table.source, image=image, shape=picture)
+    check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(
         table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture
     )
@@ -234,8 +232,7 @@ def _table(
 
 def _array(source: Path, name: str | None, image: Shape, picture: Shape) -> _Data:
     """An array of NumPy: a table, or an image of several bands."""
-    with in_words_of_options():
-        found = read_array(source, name, image=image, shape=picture)
+    found = read_array(source, name, image=image, shape=picture)
     n, d = found.values.shape
     text = f"{source.name}, array {found.name}" if found.name else source.name
     columns, reading = [str(i) for i in range(1, d + 1)], {"array": found.name}
@@ -248,7 +245,9 @@ def _array(source: Path, name: str | None, image: Shape, picture: Shape) -> _Dat
 def _pictures(source: Path) -> _Data:
     """Pictures as rows, one a file, all of one size, in grey."""
     if not source.is_dir():
-        raise LatentiaError(f"{source}: one picture, and mixtures need several: give a folder of pictures of one size.")
+        raise LatentiaError(
+            "one picture, and mixtures need several: give a folder of pictures of one size.", source=source
+        )
     found, name = read_pictures(source), real_path(source).name
     text = f"{name}: {count(len(found.values), 'picture')} of {image_words(found.shape)}"
     say(f"{text}, grey.")
@@ -333,18 +332,19 @@ def apply_nmf(model: Any, source: Path, how: ReadOptions) -> Callable[[Path], ob
     reading = model.reading_ or {"columns": model.column_names}
     if "picture" in reading:
         if not source.is_dir() and not is_image(source):
-            raise LatentiaError(f"{source}: no picture, and the model is of pictures. PNG, JPEG and TIFF are read.")
+            raise LatentiaError("no picture, and the model is of pictures. PNG, JPEG and TIFF are read.", source=source)
         found = read_pictures(source)
         if list(found.shape) != list(reading["picture"]):
             raise LatentiaError(
-                f"{source}: {image_words(found.shape)}, and the model is of pictures of {image_words(reading['picture'])}."
+                f"{image_words(found.shape)}, and the model is of pictures of {image_words(reading['picture'])}.",
+                source=source,
             )
         rows, labels = found.values, _labels(found)
     elif is_array(source):
         rows = read_array(source, reading.get("array") or None if source.suffix == ".npz" else None).values
         if rows.shape[1] != model.n_features_in_:
             raise LatentiaError(
-                f"{source}: {count(rows.shape[1], 'column')}, and the model was fitted on {model.n_features_in_}."
+                f"{count(rows.shape[1], 'column')}, and the model was fitted on {model.n_features_in_}.", source=source
             )
         labels = Labels(range(1, rows.shape[0] + 1))
     else:

@@ -268,10 +268,12 @@ def _read_anchors(path: Path) -> list[dict[str, float]]:
             found = re.fullmatch(r"([^=]+)(?:=(1|1\.0*|0?\.\d*[1-9]\d*))?", part)
             if not found:
                 raise LatentiaError(
-                    f"{path}, line {number}: {part!r} is not a word, or word=strength with a strength above 0, at most 1."
+                    f"{part!r} is not a word, or word=strength with a strength above 0, at most 1.",
+                    source=path,
+                    place=f"line {number}",
                 )
             words[found[1]] = float(found[2] or 1)
         anchors += [words] if words else []
     if not anchors:
-        raise LatentiaError(f"{path}: no anchor words in the file; write one topic a line.")
+        raise LatentiaError("no anchor words in the file; write one topic a line.", source=path)
     return anchors

@@ -49,7 +49,7 @@ def update(
     fitted = kept_model(model)
     read = _of_family(fitted, "added")
     if read is None:
-        raise LatentiaError(f"{model}: rows are added to a {type(fitted).__name__} in Python, by partial_fit.")
+        raise LatentiaError(f"rows are added to a {type(fitted).__name__} in Python, by partial_fit.", source=model)
     step = step_of("forget" if forget else "add", source) if out is None else ""
     results = Results(out or model, source, (), force or out is None, progress=not quiet, step=step)
     results.check()
@@ -82,11 +82,11 @@ def _of_family(model: Any, what: str) -> Any:
 def kept_model(path: Path) -> Any:
     """The model in a folder of results."""
     if not (path / MODEL_FILE).exists():
-        raise LatentiaError(f"{path}: no model there. Give a folder of results.")
+        raise LatentiaError("no model there. Give a folder of results.", source=path)
     fitted = persistence.load(path / MODEL_FILE)
     if "moments_" not in vars(fitted):
         raise LatentiaError(
-            f"{path}: the model was learned without its moments, so that nothing can be added. {_advice(fitted)}"
+            f"the model was learned without its moments, so that nothing can be added. {_advice(fitted)}", source=path
         )
     return fitted
 

@@ -319,6 +319,7 @@ def _fit_in_spans(model: C, fit: Callable[[], object], of_u: ColumnSpan, of_v: C
     model.n_features_in_, model.n_features_v_ = len(of_u.offset), len(of_v.offset)
     (model._column_names, model._v_names), model._span = names, of_u.beside(of_v)
     model._widen_views(of_u, of_v)
+    model.evidence_.bind(model)
     return model
 
 

@@ -236,6 +236,7 @@ class RichComponents(Staged):
         variances = [span.variances(scale**2) for span, scale in zip(spans, self._scale, strict=True)]
         self._scale = np.sqrt(np.maximum(variances, 0.0))
         self._scale[self._scale == 0] = 1.0
+        self.evidence_.bind(self)
         return self
 
     def _widened(self, j: int, cumulant: np.ndarray) -> np.ndarray:

@@ -80,8 +80,9 @@ def read_square(path: Path, cache: str | os.PathLike[str] | bool | None, kind: L
     table = sparse.csr_array(Blocks.from_files(path, cache=cache).table())
     if table.shape[0] != table.shape[1]:
         raise LatentiaError(
-            f"{path}: {table.shape[0]} rows and {table.shape[1]} columns. {kind.table} is a square table, with the same "
-            f"{kind.ends} in rows and columns."
+            f"{table.shape[0]} rows and {table.shape[1]} columns. {kind.table} is a square table, with the same "
+            f"{kind.ends} in rows and columns.",
+            source=path,
         )
     return table
 
@@ -101,8 +102,9 @@ def named_matrix(
     if wrong.any():
         row, column = (int(i) for i in np.argwhere(wrong)[0])
         raise LatentiaError(
-            f"{table.place(row, names[column])}: {values[row, column]:g} is no {kind.number}; {kind.meaning}. Of a matrix with "
-            "negative entries, such as correlations, keep those above a threshold: in pandas, frame.where(frame > 0.3, 0)."
+            f"{values[row, column]:g} is no {kind.number}; {kind.meaning}. Of a matrix with "
+            "negative entries, such as correlations, keep those above a threshold: in pandas, frame.where(frame > 0.3, 0).",
+            **table.cell(row, names[column]),
         )
     warn(
         FileNotice(
@@ -139,7 +141,7 @@ def numbered_rows(
             advance(read() - done)
             done = read()
     if not numbers:
-        raise LatentiaError(f"{path}: there are no {kind.things} in the file.")
+        raise LatentiaError(f"there are no {kind.things} in the file.", source=path)
 
 
 def _refuse_measurements(path: Path, rows: Sequence[tuple[str, str, float | int]], kind: ListOf) -> None:
@@ -148,8 +150,9 @@ def _refuse_measurements(path: Path, rows: Sequence[tuple[str, str, float | int]
         fractions = [row[number] for row in rows if _FRACTION.fullmatch(row[number])]  # type: ignore[arg-type]
         if kind.measured is not None and len(fractions) > len(rows) / 2:
             raise LatentiaError(
-                f"{path}: the {column} column holds numbers such as {fractions[0]}, which are measurements and no "
-                f"{kind.ends}. {kind.measured}"
+                f"the {column} column holds numbers such as {fractions[0]}, which are measurements and no "
+                f"{kind.ends}. {kind.measured}",
+                source=path,
             )
 
 
@@ -179,8 +182,8 @@ def _of_table(
         if (column == "").any():
             row = int((column == "").arg_max() or 0)
             raise LatentiaError(
-                f"{table.place(row, table.names[place])}: an empty cell where a {kind.end} is needed. Fill it in or leave the "
-                f"{table.unit} out."
+                f"an empty cell where a {kind.end} is needed. Fill it in or leave the {table.unit} out.",
+                **table.cell(row, table.names[place]),
             )
     if columns is None:
         rows = list(zip(first.head(_LOOKED_AT).to_list(), second.head(_LOOKED_AT).to_list(), strict=True))
@@ -216,9 +219,10 @@ def _weights(table: RawTable, places: Sequence[int], kind: ListOf) -> np.ndarray
     if wrong.any():
         row = int(wrong.argmax())
         raise LatentiaError(
-            f"{table.place(row, name)}: {table.texts(name)[row]!r} is no {kind.number}; {kind.meaning}. Take such rows out, or "
+            f"{table.texts(name)[row]!r} is no {kind.number}; {kind.meaning}. Take such rows out, or "
             f"read the {kind.things} without {kind.numbers}: name the columns of the {kind.ends} alone with "
-            f"{write_parameter('columns')}."
+            f"{write_parameter('columns')}.",
+            **table.cell(row, name),
         )
     whole = (unique % 1 == 0).all() and (not len(unique) or unique[-1] < _MOST_EXACT)
     return values.astype(np.int64) if whole else values
@@ -261,26 +265,28 @@ def _rows(path: Path, rows: _NumberedRows, kind: ListOf) -> Iterator[tuple[str, 
         if not cells or kind.is_comment(cells[0]):
             continue
         if not 2 <= len(cells) <= 3:
-            raise LatentiaError(f"{path}, line {number}: {len(cells)} columns, and {kind.row}")
-        yield cells[0], cells[1], _number(f"{path}, line {number}", cells[2], kind) if len(cells) == 3 else 1
+            raise LatentiaError(f"{len(cells)} columns, and {kind.row}", source=path, place=f"line {number}")
+        yield cells[0], cells[1], _number(path, number, cells[2], kind) if len(cells) == 3 else 1
 
 
 def _places(path: Path, header: list[str], columns: Sequence[str] | None, kind: ListOf) -> list[int]:
     if header and all(_is_number(cell) for cell in header):
         raise LatentiaError(
-            f"{path}: the first line, {', '.join(header[:3])}, holds numbers where headings are expected. Put a line of "
-            "headings above it, such as from,to."
+            f"the first line, {', '.join(header[:3])}, holds numbers where headings are expected. Put a line of "
+            "headings above it, such as from,to.",
+            source=path,
         )
     if columns is None:
         if len(header) < 2:
             raise LatentiaError(
-                f"{path}: {len(header)} columns, and two of {kind.ends} are needed. Name a file .csv if commas separate its "
-                "columns, and .tsv if tabs do."
+                f"{len(header)} columns, and two of {kind.ends} are needed. Name a file .csv if commas separate its "
+                "columns, and .tsv if tabs do.",
+                source=path,
             )
         return list(range(min(len(header), 3)))
     for column in columns:
         if column not in header:
-            raise LatentiaError(f"{path}: no column {column!r}. There are {', '.join(header)}.")
+            raise LatentiaError(f"no column {column!r}. There are {', '.join(header)}.", source=path)
     if len(columns) not in (2, 3):
         raise LatentiaError(
             f"{len(columns)} columns are named: two of {kind.ends}, and one of {kind.numbers} if there is one."
@@ -296,8 +302,8 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _number(place: str, cell: str, kind: ListOf) -> float | int:
+def _number(path: Path, line: int, cell: str, kind: ListOf) -> float | int:
     value = float(cell) if _is_number(cell) else float("nan")
     if not kind.allows(value):
-        raise LatentiaError(f"{place}: {cell!r} is no {kind.number}; {kind.meaning}.")
+        raise LatentiaError(f"{cell!r} is no {kind.number}; {kind.meaning}.", source=path, place=f"line {line}")
     return int(value) if value.is_integer() and value < _MOST_EXACT else value

@@ -60,12 +60,13 @@ class Metadata:
             if not all(known):
                 lacking = [name for name, there in zip(names, known, strict=True) if not there]
                 raise LatentiaError(
-                    f"{self.source}: {len(lacking)} of {len(names)} documents have no row: {_listed(lacking)}. Add a row for "
-                    "each, with its name in the first column."
+                    f"{len(lacking)} of {len(names)} documents have no row: {_listed(lacking)}. Add a row for "
+                    "each, with its name in the first column.",
+                    source=self.source,
                 )
             twice = [name for name in keys if first.count(name) > 1] if len(rows) < len(first) else []
             if twice:
-                raise LatentiaError(f"{self.source}: two rows for {twice[0]!r}. Keep one.")
+                raise LatentiaError(f"two rows for {twice[0]!r}. Keep one.", source=self.source)
             return [rows[name] for name in keys]
         return None
 
@@ -74,7 +75,8 @@ class Metadata:
         rows = f"{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
         named = f", or with their names ({_listed(names)}) in the first column" if names else ""
         return LatentiaError(
-            f"{self.source}: {rows}, and there are {n_documents} documents: give a row for each, in their order{named}."
+            f"{rows}, and there are {n_documents} documents: give a row for each, in their order{named}.",
+            source=self.source,
         )
 
 
@@ -82,12 +84,12 @@ def read_metadata(path: Path, encoding: str | None = None) -> Metadata:
     """Read all columns of a table as they are; a file that is none has one column, a value a line."""
     if path.is_dir() or not path.exists():
         problem = "a folder, and a file is needed" if path.is_dir() else "no such file"
-        raise LatentiaError(f"{path}: {problem}.", parameter="metadata")
+        raise LatentiaError(f"{problem}.", source=path, parameter="metadata")
     if not has_columns(path):
         with open_unicode(path, None, encoding) as file:
             values = [line.strip() for line in file]
         if not values:
-            raise LatentiaError(f"{path}: the file is empty.")
+            raise LatentiaError("the file is empty.", source=path)
         return Metadata({plain_name(path).removesuffix(".txt"): values}, str(path))
     table = open_table(path, encoding=encoding, unique=False)
     return Metadata({name: table.texts(name).to_list() for name in table.names}, str(path))

@@ -105,7 +105,7 @@ def read_array(
     source = Path(path).name
     if found.image is not None and image is not None and tuple(image) != found.image:
         raise LatentiaError(
-            f"{source} holds an image of {image_words(found.image)}; leave it out.",
+            f"holds an image of {image_words(found.image)}; leave it out.", source=source,
             parameter="image", value=f"{image[1]}x{image[0]}",
         )  # fmt: skip
     check_pixels(found.values, source, image=image, shape=shape)
@@ -115,17 +115,19 @@ def read_array(
 def _read(target: Path, name: str | None) -> ArrayTable:
     with readable(target):
         if not target.is_file():
-            raise LatentiaError(f"{target}: {'a folder, and a file is needed' if target.is_dir() else 'no such file'}.")
+            raise LatentiaError(
+                f"{'a folder, and a file is needed' if target.is_dir() else 'no such file'}.", source=target
+            )
         try:
             own, found = _loaded(target, name)
         except LatentiaError as error:
-            if str(error).startswith(str(target)):
+            if error.source is not None:
                 raise
-            raise LatentiaError(f"{target}: not a readable file of NumPy ({error}).") from error
+            raise LatentiaError(f"not a readable file of NumPy ({error}).", source=target) from error
         except Exception as error:  # whatever NumPy meets in a damaged file
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            raise LatentiaError(f"{target}: not a readable file of NumPy ({error}).") from error
+            raise LatentiaError(f"not a readable file of NumPy ({error}).", source=target) from error
     if sparse.issparse(found):
         return ArrayTable(sparse.csr_array(found, dtype=np.float64))
     if found.ndim not in (_TABLE, _CUBE) or found.dtype.kind not in _KINDS or not found.size:
@@ -144,19 +146,19 @@ def _loaded(path: Path, name: str | None) -> tuple[str, Any]:
         start = file.read(_MAGIC)
     if start == _NPY:
         if name is not None:
-            raise LatentiaError(f"{path}: a .npy file holds one array, which has no name; leave {name!r} out.")
+            raise LatentiaError(f"a .npy file holds one array, which has no name; leave {name!r} out.", source=path)
         return "", np.load(path, allow_pickle=False)
     if not start.startswith(_ZIP):
-        raise LatentiaError(f"{path}: not a readable file of NumPy (it begins like neither .npy nor .npz).")
+        raise LatentiaError("not a readable file of NumPy (it begins like neither .npy nor .npz).", source=path)
     with open_archive(path) as archive:
         members = array_members(archive)
         if set(members) >= _SPARSE:
             return "", _checked(sparse.load_npz(path))
         arrays = {key: read_member_array(archive, member) for key, member in members.items() if name in (None, key)}
     if name is not None and name not in arrays:
-        raise LatentiaError(f"{path}: no array {name!r}. There are {', '.join(members)}.")
+        raise LatentiaError(f"no array {name!r}. There are {', '.join(members)}.", source=path)
     if not arrays:
-        raise LatentiaError(f"{path}: there are no arrays in the file.")
+        raise LatentiaError("there are no arrays in the file.", source=path)
     tables = [key for key, array in arrays.items() if array.ndim in (_TABLE, _CUBE) and array.dtype.kind in _KINDS]
     largest = max(tables or arrays, key=lambda key: arrays[key].size)
     return largest, arrays[largest]

@@ -72,7 +72,7 @@ def read_baskets(
                 return found
         baskets, lines, n_empty = _listed(source, encoding, empty == "absent")
     if not any(baskets):
-        raise LatentiaError(f"{path}: no items. Each line should list those of one basket, separated by commas.")
+        raise LatentiaError("no items. Each line should list those of one basket, separated by commas.", source=path)
     if n_empty:
         fact = f"{path}: {n_empty:,} empty lines were left out."
         warn(FileNotice(fact, "empty='absent' keeps them, as baskets without items."))
@@ -101,7 +101,7 @@ def _listed(path: Path, encoding: str | None, keep: bool) -> tuple[list[list[str
                     baskets.append(list(dict.fromkeys(cell.strip() for cell in cells if cell.strip())))
                     lines.append(reader.line_num)
         except csv.Error as error:
-            raise LatentiaError(f"{path}, line {reader.line_num}: {error}.") from error
+            raise LatentiaError(f"{error}.", source=path, place=f"line {reader.line_num}") from error
     return baskets, lines, n_empty
 
 
@@ -123,13 +123,14 @@ def _long_baskets(
     if names is None or len(names) != 2:
         if rows == "long":
             raise LatentiaError(
-                f"{path}: which column says whose an item is, and which holds the item? There are "
-                f"{', '.join(table.names)}; name the two with {write_parameter('columns')}."
+                f"which column says whose an item is, and which holds the item? There are "
+                f"{', '.join(table.names)}; name the two with {write_parameter('columns')}.",
+                source=path,
             )
         return None
     unknown = [name for name in names if name not in table.names]
     if unknown:
-        raise LatentiaError(f"{path}: no column {unknown[0]!r}. There are {', '.join(table.names)}.")
+        raise LatentiaError(f"no column {unknown[0]!r}. There are {', '.join(table.names)}.", source=path)
     found: dict[str, dict[str, None]] = {}
     for basket, item in zip(*(table.texts(name).to_list() for name in names), strict=True):
         items = found.setdefault(basket.strip(), {})

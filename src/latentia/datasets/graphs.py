@@ -205,7 +205,7 @@ def read_new_nodes(
     backward = ~forward & (place[first] >= 0)
     used = forward | backward
     if not used.any():
-        raise LatentiaError(f"{Path(path).name}: the model has none of its nodes. Every edge needs one of them.")
+        raise LatentiaError("the model has none of its nodes. Every edge needs one of them.", source=Path(path).name)
     nodes = np.unique(np.where(forward, first, second)[used])
 
     def table(these: np.ndarray, new: np.ndarray, old: np.ndarray) -> sparse.csr_array:
@@ -229,15 +229,15 @@ def _read_graph(
     progress: bool,
 ) -> Graph:
     if path.is_dir():
-        raise LatentiaError(f"{path}: a folder, and a file with a graph is needed.")
+        raise LatentiaError("a folder, and a file with a graph is needed.", source=path)
     if not path.exists():
-        raise LatentiaError(f"{path}: no such file.")
+        raise LatentiaError("no such file.", source=path)
     name = plain_name(path)
     drawn = next((suffix for suffix in _READERS if name.endswith(suffix)), None)
     if encoding is not None and (drawn or name.endswith(_PLAIN)):
         raise no_encoding(path, encoding)
     if columns is not None and not has_columns(path):
-        raise LatentiaError(f"{path}: the file has no named columns; leave {', '.join(columns)} out.")
+        raise LatentiaError(f"the file has no named columns; leave {', '.join(columns)} out.", source=path)
     if drawn:
         return _named(path, _of_networkx(path, drawn), directed)
     if name.endswith(".mtx"):
@@ -262,7 +262,7 @@ def _named(path: Path, source: Any, directed: bool | None) -> Graph:
     try:
         return as_graph(source, directed)
     except LatentiaError as error:
-        raise LatentiaError(f"{path}: {error}") from error
+        raise LatentiaError(f"{error}", source=path) from error
 
 
 # --- lists of edges -----------------------------------------------------------------------------------------------
@@ -348,15 +348,16 @@ def _parsed(  # pragma: no cover - compiled
 
 def _of_npy(path: Path) -> _Edges:
     if is_compressed(path):
-        raise LatentiaError(f"{path}: a packed .npy file cannot be mapped into memory. Unpack it first.")
+        raise LatentiaError("a packed .npy file cannot be mapped into memory. Unpack it first.", source=path)
     table = _loaded(path, lambda _: np.load(path, mmap_mode="r", allow_pickle=False), "NumPy file")
     if table.ndim != 2 or table.shape[1] not in (2, 3) or table.dtype.kind not in "iuf":
         raise LatentiaError(
-            f"{path}: holds an array of shape {table.shape} and type {table.dtype}, and a list of edges is two columns "
-            "of whole numbers, and a third of weights if there are some. Load an adjacency matrix with numpy.load."
+            f"holds an array of shape {table.shape} and type {table.dtype}, and a list of edges is two columns "
+            "of whole numbers, and a third of weights if there are some. Load an adjacency matrix with numpy.load.",
+            source=path,
         )
     if not len(table):
-        raise LatentiaError(f"{path}: there are no edges in the file.")
+        raise LatentiaError("there are no edges in the file.", source=path)
     ends = table[:, :2]
     bad = (ends < 0) | (ends >= 2.0**63)
     if table.dtype.kind == "f":
@@ -364,11 +365,13 @@ def _of_npy(path: Path) -> _Edges:
             bad |= ~(ends % 1 == 0)
     if bad.any():
         row, column = (int(at) for at in np.unravel_index(bad.argmax(), bad.shape))
-        raise LatentiaError(f"{path}, row {row}: the node is {ends[row, column]}: whole numbers from 0 are needed.")
+        raise LatentiaError(
+            f"the node is {ends[row, column]}: whole numbers from 0 are needed.", source=path, place=f"row {row}"
+        )
     weights = table[:, 2] if table.shape[1] == 3 else None
     if weights is not None and not (good := (weights == 0) | ((weights >= _LEAST) & (weights <= _MOST))).all():
         at = int(good.argmin())
-        raise LatentiaError(f"{path}, row {at}: {weights[at]} is no weight; {_EDGES.meaning}.")
+        raise LatentiaError(f"{weights[at]} is no weight; {_EDGES.meaning}.", source=path, place=f"row {at}")
     return _numbered([ends.astype(np.int64)], weights)
 
 
@@ -406,7 +409,7 @@ def _coo(ends: np.ndarray, weights: np.ndarray | None, size: int) -> sparse.coo_
 
 def _of_npz(path: Path) -> Any:
     if is_compressed(path):
-        raise LatentiaError(f"{path}: a packed .npz file. Unpack it first.")
+        raise LatentiaError("a packed .npz file. Unpack it first.", source=path)
 
     def load(file: Any) -> Any:
         with open_archive(path, file):
@@ -417,7 +420,7 @@ def _of_npz(path: Path) -> Any:
 
     table = _loaded(path, load, "file of scipy.sparse.save_npz")
     if not rows_fit(table.shape[0]):
-        raise LatentiaError(f"{path}: a table of {table.shape[0]} rows does not fit into memory.")
+        raise LatentiaError(f"a table of {table.shape[0]} rows does not fit into memory.", source=path)
     return table
 
 
@@ -431,7 +434,7 @@ def _loaded(path: Path, load: Callable[[Any], Any], what: str) -> Any:
         except Exception as error:  # whatever they meet in a damaged file
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            raise LatentiaError(f"{path}: not a readable {what} ({error}).") from error
+            raise LatentiaError(f"not a readable {what} ({error}).", source=path) from error
 
 
 def _of_networkx(path: Path, suffix: str) -> Any:

@@ -141,7 +141,7 @@ def read_image(path: str | os.PathLike[str], *, grey: bool = False) -> np.ndarra
     with readable(target):
         if not target.is_file():
             raise LatentiaError(
-                f"{target}: {'a folder, and an image is needed' if target.is_dir() else 'no such file'}."
+                f"{'a folder, and an image is needed' if target.is_dir() else 'no such file'}.", source=target
             )
         picture = _opened(target)
         mode = picture.mode
@@ -183,8 +183,9 @@ def read_pictures(path: str | os.PathLike[str]) -> Pictures:
     for file, one in zip(files, images, strict=True):
         if one.shape != images[0].shape:
             raise LatentiaError(
-                f"{file}: {image_words(one.shape)}, and {files[0].name} has {image_words(images[0].shape)}: pictures of one "
-                "size are needed."
+                f"{image_words(one.shape)}, and {files[0].name} has {image_words(images[0].shape)}: pictures of one "
+                "size are needed.",
+                source=file,
             )
     height, width = images[0].shape
     return Pictures(np.array([one.ravel() for one in images]), (height, width), names)
@@ -235,8 +236,9 @@ def read_patches(
     large = [min(image.shape[:2]) >= size for image in images]
     if not any(large):
         raise LatentiaError(
-            f"{files[0]}: {image_words(images[0].shape)}, and patches of {size} x {size} do not fit; choose smaller ones with "
-            f"{write_parameter('size')}."
+            f"{image_words(images[0].shape)}, and patches of {size} x {size} do not fit; choose smaller ones with "
+            f"{write_parameter('size')}.",
+            source=files[0],
         )
     left_out = [name for name, fits in zip(names, large, strict=True) if not fits]
     if left_out:
@@ -250,7 +252,7 @@ def read_patches(
     values = found - patch_means(found, channels)
     values[np.abs(values).max(axis=1) < _ROUNDING] = 0.0
     if not values.any():
-        raise LatentiaError(f"{path}: all patches are of one colour: there is nothing to learn from.")
+        raise LatentiaError("all patches are of one colour: there is nothing to learn from.", source=path)
     return Patches(values, (size, size, *channels), kept, list(compress(names, large)), left_out)
 
 
@@ -331,7 +333,7 @@ def write_image(path: str | os.PathLike[str], image: np.ndarray) -> Path:
     try:
         picture_of(image).save(target, format="PNG")
     except OSError as error:
-        raise LatentiaError(f"{target}: cannot be written ({error.strerror or error}).") from error
+        raise LatentiaError(f"cannot be written ({error.strerror or error}).", source=target) from error
     return target
 
 
@@ -466,7 +468,7 @@ def _listed(source: Path) -> tuple[list[Path], list[str]]:
         return [source], [source.name]
     files = image_files(source)
     if not files:
-        raise LatentiaError(f"{source}: no images in this folder: PNG, JPEG and TIFF are read.")
+        raise LatentiaError("no images in this folder: PNG, JPEG and TIFF are read.", source=source)
     return files, [str(file.relative_to(source)) for file in files]
 
 
@@ -494,11 +496,11 @@ def _opened(path: Path) -> Any:
     except (LatentiaError, MemoryError):
         raise
     except Image.UnidentifiedImageError:
-        raise LatentiaError(f"{path}: not an image, or damaged. PNG, JPEG and TIFF are read.") from None
+        raise LatentiaError("not an image, or damaged. PNG, JPEG and TIFF are read.", source=path) from None
     except Exception as error:  # whatever its readers meet in a damaged file
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise LatentiaError(f"{path}: not a readable image ({error}).") from error
+        raise LatentiaError(f"not a readable image ({error}).", source=path) from error
     if frames > 1:
         warn(FileNotice(f"{path}: of {frames} pictures the first was read."))
     return turned
@@ -515,7 +517,7 @@ def _of_numbers(path: Path, values: np.ndarray, whole: bool) -> np.ndarray:
     """Grey values that are no bytes, brought to 0 and 1; ``whole`` ones of 16 bits as these are."""
     if not np.isfinite(values).all():
         row, column = (int(at) for at in np.argwhere(~np.isfinite(values))[0])
-        raise LatentiaError(f"{path}: the pixel in row {row + 1}, column {column + 1} is {values[row, column]}.")
+        raise LatentiaError(f"the pixel in row {row + 1}, column {column + 1} is {values[row, column]}.", source=path)
     least, most = float(values.min()), float(values.max())
     if whole and least >= 0 and most <= _WHITE_16:
         return values / _WHITE_16

@@ -135,7 +135,7 @@ def read_labelled(
     numbers = {"zero_based": zero_based, "labels_zero_based": labels_zero_based}
     path = Path(path)
     if not path.exists():
-        raise LatentiaError(f"{path}: no such file.")
+        raise LatentiaError("no such file.", source=path)
     if has_columns(path if like is None else like.path):
         _refuse(path, "its words and tags have names", labels=labels, vocabulary=vocabulary, **numbers)
         return _posts(path, (column, tags), like, encoding, vectorizer)
@@ -207,7 +207,7 @@ def _refuse(path: Path, why: str, **given: Any) -> None:
     """Raise for a parameter that files of this kind do not have."""
     for name, value in given.items():
         if value is not None:
-            raise LatentiaError(f"{path.name}: {why}; leave it out.", parameter=name, value=value)
+            raise LatentiaError(f"{why}; leave it out.", source=path.name, parameter=name, value=value)
 
 
 @contextlib.contextmanager
@@ -216,9 +216,8 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except LatentiaError as error:
-        if str(path) in str(error):
-            raise
-        raise LatentiaError(f"{path}: {error}") from error
+        error.source = error.source or path
+        raise
 
 
 # --- counts -----------------------------------------------------------------------------------------------------
@@ -234,7 +233,9 @@ def _counts(
 ) -> Labelled:
     rows = _open(path, numbers, cache, progress)
     if len(rows.shapes) < 2 or not rows.shapes[1][1]:
-        raise LatentiaError(f"{path}: there are no labels in it. A line is 'label,label word:value word:value ...'.")
+        raise LatentiaError(
+            "there are no labels in it. A line is 'label,label word:value word:value ...'.", source=path
+        )
     words = _names(names[0], "vocabulary", rows.shapes[0][1], "words", path, encoding)
     labels = _names(names[1], "labels", rows.shapes[1][1], "labels", path, encoding)
     first = numbers.get("zero_based", True)
@@ -268,8 +269,9 @@ def _check_sizes(path: Path, found: tuple[int, ...], other: str, n_words: int, n
         needed.append(count(n_labels, "label"))
     if has != needed:
         raise LatentiaError(
-            f"{path}: has {' and '.join(has)}, and {other} {' and '.join(needed)}: they must agree. Rows to predict are "
-            "counted in the words and labels of those learned from."
+            f"has {' and '.join(has)}, and {other} {' and '.join(needed)}: they must agree. Rows to predict are "
+            "counted in the words and labels of those learned from.",
+            source=path,
         )
 
 
@@ -326,15 +328,17 @@ def _texts(path: Path, columns: tuple[str | None, str | None], encoding: str | N
     there = f"Besides the texts there {'are ' + ', '.join(texts.columns) if texts.columns else 'is no other column'}"
     known = [name for name in texts.columns if name.strip().lower() in _TAGS] if columns[1] is None else [columns[1]]
     if not {*known} <= {*texts.columns}:
-        raise LatentiaError(f"{path} has no such column. {there}.", parameter="tags", value=columns[1])
+        raise LatentiaError(f"no such column. {there}.", parameter="tags", value=columns[1], source=path)
     binary = _binary_tags(texts.columns) if columns[1] is None and not known else None
     if binary is not None:
         return texts, binary
     if len(known) != 1:
-        raise LatentiaError(f"{path}: which column holds the tags? {there}; name one with {write_parameter('tags')}.")
+        raise LatentiaError(
+            f"which column holds the tags? {there}; name one with {write_parameter('tags')}.", source=path
+        )
     found = split_tags(texts.columns[known[0]])
     if not any(found):
-        raise LatentiaError(f"{path}: there are no tags in it.")
+        raise LatentiaError("there are no tags in it.", source=path)
     return texts, found
 
 

@@ -110,7 +110,7 @@ def match_pairs(pairs: Pairs, words: Sequence[object]) -> KnownPairs:
     known = (first >= 0) & (second >= 0)
     if not known.any():
         why = "the model has none of its pairs. Was it learned from words of another kind?"
-        raise LatentiaError(f"{pairs.source}: {why}")
+        raise LatentiaError(f"{why}", source=pairs.source)
     times, n_unknown = cells.data[known], int((places < 0).sum())
     return KnownPairs(first[known], second[known], times, int((~known).sum()), n_unknown)
 
@@ -171,14 +171,16 @@ def _read_pairs(
     progress: bool,
 ) -> Pairs:
     if source.is_dir():
-        raise LatentiaError(f"{source}: a folder, and a file of pairs is needed. For folders of texts give a window.")
+        raise LatentiaError(
+            "a folder, and a file of pairs is needed. For folders of texts give a window.", source=source
+        )
     if not source.exists():
-        raise LatentiaError(f"{source}: no such file.")
+        raise LatentiaError("no such file.", source=source)
     name = plain_name(source)
     if encoding is not None and vocabulary is None and name.endswith((".mtx", ".npy", ".xlsx")):
         raise no_encoding(source, encoding)
     if columns is not None and not has_columns(source):
-        raise LatentiaError(f"{source}: the file has no named columns; leave {', '.join(columns)} out.")
+        raise LatentiaError(f"the file has no named columns; leave {', '.join(columns)} out.", source=source)
     if name.endswith(".mtx"):
         counts = read_square(source, cache, _PAIRS)
         words: Sequence[Any] = range(1, counts.shape[0] + 1)
@@ -187,7 +189,7 @@ def _read_pairs(
         words = range(counts.shape[0])
     else:
         if vocabulary is not None:
-            raise LatentiaError(f"{source}: a list of pairs brings its own words; leave the vocabulary out.")
+            raise LatentiaError("a list of pairs brings its own words; leave the vocabulary out.", source=source)
         matrix = named_matrix(source, columns, encoding, _PAIRS)
         return _kept(*(matrix or _from_lines(source, columns, encoding, progress)), source.name, min_count)
     if vocabulary is not None:
@@ -226,7 +228,7 @@ def _kept(counts: Any, words: Sequence[Any], source: str, min_count: int) -> Pai
     kept = np.flatnonzero(seen >= min_count if min_count > 1 else seen > 0)
     if not len(kept):
         less = f"is in {min_count} pairs or more; lower the least count" if min_count > 1 else "is in a pair"
-        raise LatentiaError(f"{source}: no word {less}.")
+        raise LatentiaError(f"no word {less}.", source=source)
     if len(kept) < len(words):
         table = table[kept][:, kept]
     return Pairs(table, [str(words[int(i)]) for i in kept], source, len(seen) - len(kept))

@@ -125,18 +125,18 @@ def read_corpus(
         with readable(source):
             found = source.exists()
         if not found:
-            raise LatentiaError(f"{source}: no such file or folder.")
+            raise LatentiaError("no such file or folder.", source=source)
         piped = source != Path(path)
         source = _table_in(source) or source
         table = holds_counts(source)
         if table and column is not None:
-            raise LatentiaError(f"{source}: a table of counts has no text column; leave {column!r} out.")
+            raise LatentiaError(f"a table of counts has no text column; leave {column!r} out.", source=source)
         if table and split is not None:
             raise LatentiaError(
-                f"{source} is a table of counts, which has no texts to cut.", parameter="split", value=split
+                "a table of counts, which has no texts to cut.", parameter="split", value=split, source=source
             )
         if vocabulary is not None and not table:
-            raise LatentiaError(f"{source}: holds texts, which bring their own words; leave the vocabulary out.")
+            raise LatentiaError("holds texts, which bring their own words; leave the vocabulary out.", source=source)
         counted = None if table or column is not None or split is not None else table_counts(source, encoding)
         if counted is not None:
             values, words, names = counted
@@ -215,17 +215,16 @@ def count_words(
     """
     documents = texts if isinstance(texts, Texts) else Texts(list(texts), [], "texts")
     if not len(documents):
-        raise LatentiaError(f"{documents.source}: the corpus is empty.")
+        raise LatentiaError("the corpus is empty.", source=documents.source)
     if words is not None:
         min_df, max_df, max_features = 1, 1.0, None
     vectorizer = _vectorizer(stop_words, language, min_df, max_df, max_features, token_pattern)
     try:
         counts = vectorizer.fit_transform(documents.texts)
     except LatentiaError as error:
-        if error.parameter is not None:
-            raise
-        problem = error.problem[0].lower() + error.problem[1:]
-        raise LatentiaError(f"{documents.source}: {problem}") from error
+        if error.parameter is None:
+            error.source = documents.source
+        raise
     found = [str(word) for word in vectorizer.get_feature_names_out()]
     names = documents.names or [f"document {i}" for i in range(1, len(documents) + 1)]
     blocks = Blocks.from_array(counts, names=found)
@@ -268,8 +267,9 @@ def choose_words(
         stop_words = "english" if named else None
     elif stop_words is not None and not named:
         raise LatentiaError(
-            f"{corpus.source}: the table has no words, only numbers of columns. For stop words give the vocabulary, a file "
-            "with a word per line; or leave them out."
+            "the table has no words, only numbers of columns. For stop words give the vocabulary, a file "
+            "with a word per line; or leave them out.",
+            source=corpus.source,
         )
     usual: tuple[str | int, str | float] = ("auto", "auto") if named else (1, 1.0)
     vectorizer = _vectorizer(
@@ -303,7 +303,7 @@ def _vectorizer(
         vectorizer.check_parameters()
     except LatentiaError as error:
         if error.parameter == "language" and listed:
-            raise LatentiaError(error.problem, parameter="stop_words", value=stop_words) from error
+            error.parameter, error.value = "stop_words", stop_words
         raise
     return vectorizer
 
@@ -327,8 +327,8 @@ def _kept_columns(corpus: Corpus, vectorizer: WordVectorizer) -> tuple[np.ndarra
         kept = chosen
     if not len(kept):
         raise LatentiaError(
-            f"{corpus.source}: no words are left of {width} after stop words and document frequencies (min_df={least}, "
-            f"max_df={most})."
+            f"no words are left of {width} after stop words and document frequencies (min_df={least}, max_df={most}).",
+            source=corpus.source,
         )
     return None if len(kept) == width else (kept, {why: int(gone.sum()) for why, gone in reasons.items() if gone.any()})
 
@@ -349,15 +349,16 @@ def _with_words(corpus: Corpus, words: Sequence[str]) -> Corpus:
         found = list(vocabulary_array(None, width))  # what columns without words are called when some are left out
         if not set(words) <= set(found):
             raise LatentiaError(
-                f"{corpus.source}: its words and the model's cannot be compared, because its columns have no names: a table of "
-                f"counts with {len(words)} columns is needed."
+                f"its words and the model's cannot be compared, because its columns have no names: a table of "
+                f"counts with {len(words)} columns is needed.",
+                source=corpus.source,
             )
     if found is None or list(found) == list(words):
         return replace(corpus, vocabulary=[str(word) for word in words])
     blocks = placed_columns(corpus.blocks, found, words)
     if blocks is None:
         raise LatentiaError(
-            f"{corpus.source}: the model has none of its words. Was it learned from texts of another kind?"
+            "the model has none of its words. Was it learned from texts of another kind?", source=corpus.source
         )
     n_all, n_known = (sum(float(block[0].sum()) for block in each) for each in (corpus.blocks, blocks))
     return replace(corpus, blocks=blocks, vocabulary=[str(word) for word in words], n_unknown=n_all - n_known)
@@ -379,7 +380,7 @@ def _table_in(folder: Path) -> Path | None:
     )
     if len(found) != 1:
         names = ", ".join(file.name for file in tables[:_NAMED]) + (", ..." if len(tables) > _NAMED else "")
-        raise LatentiaError(f"{folder}: {len(tables)} tables of counts: {names}. Name one of them.")
+        raise LatentiaError(f"{len(tables)} tables of counts: {names}. Name one of them.", source=folder)
     others = [file.name for file in files if file != found[0] and not file.name.startswith("vocab")]
     if others:
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""

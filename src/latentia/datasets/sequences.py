@@ -197,19 +197,19 @@ def _of_text(path: Path, asked: _Asked) -> Sequences:
     for name, value in (("column", asked.column), ("columns", asked.columns), ("sequence", asked.sequence)):
         if value is not None and not asked.of_model:
             raise LatentiaError(
-                f"{path}: a text file has no columns; leave {write_parameter(name)} out, or save a table as .csv."
+                f"a text file has no columns; leave {write_parameter(name)} out, or save a table as .csv.", source=path
             )
     if asked.kind == "vectors":
         raise LatentiaError(
-            f"{path}: what stands in a text file is taken for symbols. Save vectors as .csv, one step per line."
+            "what stands in a text file is taken for symbols. Save vectors as .csv, one step per line.", source=path
         )
     if path.is_dir():
-        raise LatentiaError(f"{path}: a folder, and a file with one sequence per line is needed.")
+        raise LatentiaError("a folder, and a file with one sequence per line is needed.", source=path)
     if not path.exists():
-        raise LatentiaError(f"{path}: no such file.")
+        raise LatentiaError("no such file.", source=path)
     sequences = _sequences_of_lines(read_lines(path, asked.encoding))
     if not sequences:
-        raise LatentiaError(f"{path}: the file has no symbols in it.")
+        raise LatentiaError("the file has no symbols in it.", source=path)
     steps = np.array([symbol for _, symbols in sequences for symbol in symbols], dtype=object)
     lengths = np.array([len(symbols) for _, symbols in sequences])
     return Sequences(steps, lengths, [name for name, _ in sequences], None, [], path.name)
@@ -248,11 +248,11 @@ def _of_columns(path: Path, asked: _Asked) -> Sequences:
     if "" in names:
         at = table.rows[int(starts[names.index("")])]
         raise LatentiaError(
-            f"{path}, line {at}, column {sequence!r}: no value, and it tells sequences apart. Fill it in."
+            "no value, and it tells sequences apart. Fill it in.", source=path, place=f"line {at}, column {sequence!r}"
         )
     data = Sequences(steps, lengths, names, table.rows, symbols or table.columns, table.source)
     if not data.there.any():
-        raise LatentiaError(f"{path}: all {len(steps):,} steps are missing.")
+        raise LatentiaError(f"all {len(steps):,} steps are missing.", source=path)
     return data
 
 
@@ -277,11 +277,11 @@ def _table(path: Path, asked: _Asked) -> Table:
             missing=asked.missing, cache=asked.cache, encoding=asked.encoding,
         )  # fmt: skip
     except CellError as error:
-        if asked.of_model:
-            raise LatentiaError(error.problem) from error
-        way = f" {write_parameter('missing', 'keep')} treats them as missing." if error.missing else ""
-        other = f"or use other columns with {write_parameter('columns')}.{way}"
-        raise LatentiaError(f"{error.problem.removesuffix('.')}, {other}") from error
+        if not asked.of_model:
+            way = f" {write_parameter('missing', 'keep')} treats them as missing." if error.missing else ""
+            error.hint = f"Or use other columns with {write_parameter('columns')}.{way}"
+        error.missing = False  # Rows of sequences are neither dropped nor filled.
+        raise
 
 
 def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
@@ -303,7 +303,7 @@ def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
             column = texts[0]
         elif kind == "symbols" or len(texts) == len(rest):
             what = "save that one alone" if asked.of_model else f"name one with {write_parameter('column')}"
-            raise LatentiaError(f"{path}: which column holds the symbols? There are {', '.join(rest)}; {what}.")
+            raise LatentiaError(f"which column holds the symbols? There are {', '.join(rest)}; {what}.", source=path)
     if column is not None:
         return Wanted(texts=[column, *apart])
     return Wanted(numeric_columns(path, rest, columns), apart)
@@ -321,7 +321,7 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
         why = "are there: a chain needs two"
         if min_count > 1:
             why = f"occur {min_count} times or more; lower {write_parameter('min_count')}"
-        raise LatentiaError(f"{data.source}: fewer than two symbols {why}.")
+        raise LatentiaError(f"fewer than two symbols {why}.", source=data.source)
     return replace(data, steps=kept[inverse].astype(str))
 
 
@@ -333,7 +333,7 @@ def _of_symbols(data: Sequences, symbols: Sequence[Any], lower: bool) -> Sequenc
     unknown = there & np.array([text not in places for text in texts])
     there = there & (known >= 0)
     if not there.any():
-        raise LatentiaError(f"{data.source}: the model has none of its symbols, such as {texts[0]!r}.")
+        raise LatentiaError(f"the model has none of its symbols, such as {texts[0]!r}.", source=data.source)
     steps = np.asarray(symbols)[known]
     steps = steps if there.all() else np.where(there, steps.astype(object), "").astype(str)
     return replace(data, steps=steps, n_unknown=int(unknown.sum()))

@@ -87,11 +87,13 @@ class CellError(LatentiaError):
         Whether there is no value, and ``missing=`` says what to do with it.
     """
 
-    def __init__(self, problem: str, *, missing: bool = False) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: str, *, missing: bool = False, **about: Any) -> None:
+        super().__init__(problem, **about)
         self.missing = missing
-        if missing:
-            self.args = (f"{problem} missing='drop' leaves such rows out, and missing='mean' fills such cells.",)
+
+    def __str__(self) -> str:
+        ways = " missing='drop' leaves such rows out, and missing='mean' fills such cells." if self.missing else ""
+        return f"{super().__str__()}{ways}"
 
 
 def is_table(path: Path) -> bool:
@@ -157,14 +159,14 @@ def read_table(
         raise LatentiaError("use 'error', 'drop', 'mean' or 'keep'.", parameter="missing", value=missing)
     with reusable(path) as source:
         if source.is_dir():
-            raise LatentiaError(f"{source}: a folder, and a file is needed.")
+            raise LatentiaError("a folder, and a file is needed.", source=source)
         with readable(source):
             if not source.exists():
-                raise LatentiaError(f"{source}: no such file.")
+                raise LatentiaError("no such file.", source=source)
         name, choose = plain_name(source), choose or _all_numbers
         if not is_table_name(source) and not name.endswith(".mtx"):
             raise LatentiaError(
-                f"{source}: not a table that can be read. Save it as .csv, .tsv, .xlsx, .parquet or .mtx."
+                "not a table that can be read. Save it as .csv, .tsv, .xlsx, .parquet or .mtx.", source=source
             )
         if name.endswith(".mtx"):
             if encoding is not None:
@@ -227,7 +229,7 @@ def check_columns(path: Path, kinds: Mapping[str, str], parameter: str | None, n
     for name, times in Counter(names).items():
         if name not in kinds:
             who = "the model needs" if parameter is None else f"{parameter} names"
-            raise LatentiaError(f"{path}: no column {name!r}, which {who}. There are {listed(kinds)}.")
+            raise LatentiaError(f"no column {name!r}, which {who}. There are {listed(kinds)}.", source=path)
         if times > 1:
             raise LatentiaError(f"{parameter} names {name!r} twice.")
 
@@ -281,7 +283,7 @@ def numeric_columns(
         found = (
             f"{len(chosen)} column{'' if len(chosen) == 1 else 's'} of numbers" if chosen else "no column of numbers"
         )
-        raise LatentiaError(f"{path}: {found}; {why}. There are {listed(kinds)}.")
+        raise LatentiaError(f"{found}; {why}. There are {listed(kinds)}.", source=path)
     return chosen
 
 
@@ -318,7 +320,7 @@ def _chosen(reading: Reading, wanted: Wanted, missing: str) -> Table:
         if len(lacking) and not allowed and lacking[0] < first:
             raise _no_value(reading, int(lacking[0]), name)
         if found.wrong is not None:
-            raise CellError(f"{raw.place(found.wrong, name)}: {reading.filled(found.problem)}")
+            raise CellError(reading.describe_problem(found), **reading.cell(found.wrong, name))
         if found.unseen is not None and found.unseen.any():
             _tell_unseen(reading, name, found.unseen)
         decimal = "with decimal commas" in found.forms
@@ -351,9 +353,8 @@ def _no_value(reading: Reading, row: int, name: str) -> CellError:
     table = reading.table
     assert table is not None
     cell = str(table.texts(name)[row])
-    return CellError(
-        f"{table.place(row, name)}: no value ({cell!r}). Fill it in or delete the {table.unit}.", missing=True
-    )
+    problem = f"no value ({cell!r}). Fill it in or delete the {table.unit}."
+    return CellError(problem, missing=True, value=cell, **table.cell(row, name))
 
 
 def _tell_unseen(reading: Reading, name: str, unseen: np.ndarray) -> None:
@@ -368,9 +369,8 @@ def _tell_unseen(reading: Reading, name: str, unseen: np.ndarray) -> None:
 
 def _tell_thousands(path: Path, commas: Mapping[str, str]) -> None:
     """Say which columns would hold thousands if commas were not decimal ones, where nothing in the file says so."""
-    cells = next(iter(commas.values())).rpartition("points: ")[2]
-    fact = f"{path}: all commas in {', '.join(map(repr, commas))} stand before three digits, and were read as decimal points:"
-    warn(FileNotice(f"{fact} {cells}.", "If they group thousands, take them out of the file."))
+    fact = f"{path}, column {', '.join(map(repr, commas))}: {next(iter(commas.values()))}."
+    warn(FileNotice(fact, "If they group thousands, take them out of the file."))
 
 
 def _others(names: Sequence[str], wanted: Wanted) -> list[str]:
@@ -390,7 +390,9 @@ def _complete(path: Path, table: Table, missing: str) -> Table:
         if missing == "mean" and cells.any():
             at = table.rows[int(cells.argmax())]
             raise CellError(
-                f"{path}, {table.unit} {at}, column {name!r}: no value, and texts have no mean. Fill it in."
+                "no value, and texts have no mean. Fill it in.",
+                source=path,
+                place=f"{table.unit} {at}, column {name!r}",
             )
         lacking = lacking | cells
     if not lacking.any():
@@ -403,7 +405,9 @@ def _complete(path: Path, table: Table, missing: str) -> Table:
 def _filled(path: Path, table: Table, holes: np.ndarray, each: Counter[str]) -> Table:
     without = [name for name, n in each.items() if n == len(holes)]
     if without:
-        raise LatentiaError(f"{path}, column {without[0]!r}: there is no value, and so no mean. Leave the column out.")
+        raise LatentiaError(
+            "there is no value, and so no mean. Leave the column out.", source=path, place=f"column {without[0]!r}"
+        )
     values, n = table.values.copy(), int(holes.sum())
     for i in np.flatnonzero(holes.any(axis=0)):
         values[holes[:, i], i] = _mean(values[~holes[:, i], i])
@@ -421,8 +425,9 @@ def _dropped(path: Path, table: Table, lacking: np.ndarray, each: Counter[str]) 
     n, kept = int(lacking.sum()), np.flatnonzero(~lacking)
     if not len(kept):
         raise LatentiaError(
-            f"{path}: each of the {n} rows lacks a value in one column or another ({_counted(each)}). Leave columns out, or "
-            "fill them in."
+            f"each of the {n} rows lacks a value in one column or another ({_counted(each)}). Leave columns out, or "
+            "fill them in.",
+            source=path,
         )
     first = ", ".join(str(table.rows[int(i)]) for i in np.flatnonzero(lacking)[:_NAMED]) + (
         ", ..." if n > _NAMED else ""
@@ -450,7 +455,9 @@ def _read_matrix(path: Path, choose: Choose, cache: str | os.PathLike[str] | boo
     names = [f"column {i}" for i in range(1, blocks.shapes[0][1] + 1)]
     wanted = choose(dict.fromkeys(names, "decimal"))
     if wanted.texts:
-        raise LatentiaError(f"{path}: a matrix holds numbers only; column {wanted.texts[0]!r} cannot be read as text.")
+        raise LatentiaError(
+            f"a matrix holds numbers only; column {wanted.texts[0]!r} cannot be read as text.", source=path
+        )
     values = _narrowed(blocks.table())
     if list(wanted.numbers) != names:
         values = values[:, places_of(names, wanted.numbers)]

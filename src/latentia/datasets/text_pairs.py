@@ -79,7 +79,7 @@ def read_text_pairs(
     order = np.argsort(-seen, kind="stable")
     kept = order[seen[order] >= min_count]
     if not len(kept):
-        raise LatentiaError(f"{texts.source}: no word occurs {min_count} times or more; lower the least count.")
+        raise LatentiaError(f"no word occurs {min_count} times or more; lower the least count.", source=texts.source)
     numbers = np.full(len(words), -1, np.int32)
     numbers[kept] = np.arange(len(kept), dtype=np.int32)
     codes, text = numbers[codes], np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))

@@ -131,14 +131,16 @@ def read_texts(
 def _read_texts(source: Path, column: str | None, encoding: str | None, whole: bool, metadata: Any) -> Texts:
     """One text of a file without columns if ``whole``, else one a line, blank ones among them."""
     if column is not None and not has_columns(source):
-        raise LatentiaError(f"{source}: has no columns. Leave {column!r} out, or name a table .csv, .tsv or .xlsx.")
+        raise LatentiaError(
+            f"has no columns. Leave {column!r} out, or name a table .csv, .tsv or .xlsx.", source=source
+        )
     if source.is_dir():
         return _read_folder(source, encoding, None if metadata is None else real_path(metadata))
     if has_columns(source):
         return _read_column(source, column, encoding)
     lines = read_lines(source, encoding)
     if not any(line.strip() for line in lines):
-        raise LatentiaError(f"{source}: the file has no text in it.")
+        raise LatentiaError("the file has no text in it.", source=source)
     if whole:
         return Texts(["\n".join(lines)], [source.name], source.name)
     return Texts(lines, [f"line {i}" for i in range(1, len(lines) + 1)], source.name)
@@ -151,7 +153,7 @@ def _with_metadata(texts: Texts, about: Metadata | None) -> tuple[Texts, Metadat
         return texts, about
     double = [name for name in columns if name in texts.columns]
     if double:
-        raise LatentiaError(f"{about.source}: a column {double[0]!r}, which {texts.source} has too. Rename one.")
+        raise LatentiaError(f"a column {double[0]!r}, which {texts.source} has too. Rename one.", source=about.source)
     return replace(texts, columns=texts.columns | columns), None
 
 
@@ -168,8 +170,9 @@ def _cut(texts: Texts, split: str | int) -> Texts:
     whole = [name for name, found in zip(texts.names, pieces, strict=True) if not found]
     if len(whole) == len(texts):
         raise LatentiaError(
-            f"{texts.source}: no headings of chapters were found: lines of their own such as 'CHAPTER I', 'Chapter 1. Home' or "
+            "no headings of chapters were found: lines of their own such as 'CHAPTER I', 'Chapter 1. Home' or "
             "'I.', with a blank line before. Use 'paragraph', which cuts at blank lines, or a number of words.",
+            source=texts.source,
             parameter="split",
             value=split,
         )
@@ -232,7 +235,7 @@ def _read_folder(source: Path, encoding: str | None, other: Path | None) -> Text
         files = sorted(p for p in source.rglob("*") if p.is_file() and not _hidden(p.relative_to(source)))
         files = [file for file in files if other is None or real_path(file) != other]
     if not files:
-        raise LatentiaError(f"{source}: the folder has no files.")
+        raise LatentiaError("the folder has no files.", source=source)
     if encoding is not None:
         known_encoding(encoding)
     texts, names, problems, western = [], [], [], []
@@ -244,13 +247,14 @@ def _read_folder(source: Path, encoding: str | None, other: Path | None) -> Text
             with open_unicode(file, encoding=found) as text:
                 texts.append(text.read())
         except LatentiaError as error:
-            problems.append((name, error.problem.removeprefix(str(file)).lstrip(":, ")))
+            error.source = None  # The folder is named once for all.
+            problems.append((name, error.message))
             continue
         names.append(name)
         western += [name] if encoding is None and found == "cp1252" else []
     if not texts:
         raise LatentiaError(
-            f"{source}: none of its {len(files)} files can be read as text. {problems[0][0]}: {problems[0][1]}"
+            f"none of its {len(files)} files can be read as text. {problems[0][0]}: {problems[0][1]}", source=source
         )
     _tell(source, len(files), problems, western)
     return Texts(texts, names, source.name, [name for name, _ in problems])
@@ -296,14 +300,15 @@ def _text_column(path: Path, reading: Reading, column: str | None) -> str:
     names = [one.name for one in reading.columns]
     if column is not None:
         if column not in names:
-            raise LatentiaError(f"{path}: no column {column!r}. There are {', '.join(names)}.")
+            raise LatentiaError(f"no column {column!r}. There are {', '.join(names)}.", source=path)
         return column
     called = [name for name, role in reading.asked.roles.items() if role == "text"]
     called = called or [name for name in names if name.lower() == "text"] or (names if len(names) == 1 else [])
     texts = called or [one.name for one in reading.columns if one.role == "text"]
     if len(texts) != 1:
         raise LatentiaError(
-            f"{path}: which column holds the text? There are {', '.join(names)}; name one of them.",
+            f"which column holds the text? There are {', '.join(names)}; name one of them.",
+            source=path,
             parameter="column",
             value=None,
         )

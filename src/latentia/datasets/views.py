@@ -236,8 +236,8 @@ def _read_view(
     try:
         table = read_table(path, choose, missing=missing, cache=cache, encoding=encoding)
     except CellError as error:
-        text = f"{error.problem.removesuffix('.')}, or use other columns with {write_parameter(parameter)}."
-        raise CellError(text, missing=error.missing) from error
+        error.hint = f"Or use other columns with {write_parameter(parameter)}."
+        raise
     return table if len(set(table.names)) > 1 else replace(table, names=())
 
 
@@ -306,7 +306,7 @@ def _joined(tables: Sequence[Table], kept: Sequence[np.ndarray], classes: bool) 
         varies = np.ptp(values, axis=0) > 0
         if not varies.any():
             raise LatentiaError(
-                f"{table.source}: all {len(varies)} columns of {letter} are constant over {len(values)} rows."
+                f"all {len(varies)} columns of {letter} are constant over {len(values)} rows.", source=table.source
             )
         views.append(values[:, varies])
         names.append(list(compress(table.columns, varies)))
@@ -332,13 +332,14 @@ def _check_dependence(views: list[np.ndarray], names: list[list[str]], source: s
     n, d = joined.shape
     if n < _FEWEST:
         raise LatentiaError(
-            f"{source}: {n} rows are too few: {_FEWEST} or more are needed, and hundreds to learn much."
+            f"{n} rows are too few: {_FEWEST} or more are needed, and hundreds to learn much.", source=source
         )
     if n <= d:
         raise LatentiaError(
-            f"{source}: {n} rows and {d} columns in both tables: more rows than columns are needed. Use fewer columns "
+            f"{n} rows and {d} columns in both tables: more rows than columns are needed. Use fewer columns "
             f"({write_parameter('columns')}, {write_parameter('columns_v')}), such as the first principal components of each "
-            "table."
+            "table.",
+            source=source,
         )
     scaled = (joined - joined.mean(axis=0)) / joined.std(axis=0)
     for stop in (len(names[0]), d, d):
@@ -347,8 +348,9 @@ def _check_dependence(views: list[np.ndarray], names: list[list[str]], source: s
             involved = np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)
             listed = ", ".join(titles[start + i] for i in involved[:6])
             raise LatentiaError(
-                f"{source}: columns depend on each other: {listed}{' and more' if len(involved) > 6 else ''}. One of them "
-                f"follows from the others: leave it out with {write_parameter('ignore')}."
+                f"columns depend on each other: {listed}{' and more' if len(involved) > 6 else ''}. One of them "
+                f"follows from the others: leave it out with {write_parameter('ignore')}.",
+                source=source,
             )
         start = stop if stop < d else 0
 

@@ -198,7 +198,7 @@ class Evidence:
     def bind(self, estimator: Any) -> Evidence:
         """Take names and shares of the components from a fitted estimator, and let `stability` refit copies of it.
 
-        Parameters and what is compared are kept, not the estimator: fitting it again leaves this evidence what it was.
+        Parameters, widths and what is compared are kept, not the estimator: fitting it again leaves this evidence what it was.
         """
         self.nouns, self.rival = estimator._nouns, self.rival or estimator._rival
         self.shares = estimator._shares() if self.shares is None else self.shares
@@ -207,7 +207,7 @@ class Evidence:
         self._estimator = clone(estimator)
         if hasattr(estimator, "n_components_"):  # the number that was chosen
             self._estimator.n_components = estimator.n_components_
-        for name in estimator._compared:
+        for name in (*estimator._compared, "n_features_in_", "n_features_v_"):
             if hasattr(estimator, name):
                 setattr(self._estimator, name, getattr(estimator, name))
         return self

@@ -49,5 +49,14 @@ def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_stat
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", NotSupportedWarning)  # it is about half of the data
                 model.fit(**half)
+            _check_alike(estimator, model)
             distances.append(estimator._distances(model))
     return np.mean(distances, axis=0)
+
+
+def _check_alike(estimator: Any, other: Any) -> None:
+    """Raise unless a fit of other data has the columns of an estimator."""
+    for what, expected in estimator._widths().items():
+        observed = other._widths()[what]
+        if expected != observed:
+            raise LatentiaError(f"stability: expected the {expected} {what} of the fit, found {observed}.")

@@ -69,8 +69,9 @@ def structure_checks(
     fitted, trivial = (np.concatenate(one) for one in zip(*heights, strict=True))
     lines = list[Check]()
     (rows,) = sample_rows(blocks, _SAMPLE)
-    if blocks.n_rows <= MOST_ROWS and not sparse.issparse(rows):
-        parts = [[sample_rows(blocks.group(half, dealt))[0] for half in one[1:]] for one in halves]
+    parts = [[sample_rows(blocks.group(half, dealt))[0] for half in one[1:]] for one in halves]
+    enough = min(part.shape[0] for pair in parts for part in pair) > 1  # One row has no ellipsoid.
+    if blocks.n_rows <= MOST_ROWS and not sparse.issparse(rows) and enough:
         gain = float(np.mean([_gain(one[0], *rows) for one, rows in zip(halves, parts, strict=False)]))
         if not shaped and not any(_has_valley(mixture, blocks.group(other, dealt)) for mixture, _, other in halves):
             gain -= _SHAPE

@@ -292,8 +292,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         table = rows.table()
         if sparse.issparse(table):
             return dealt
-        keys = content_keys(table) >> np.uint64(1)
-        return deal_together(RowGroups(dealt.n, dealt.seed), keys.astype(np.int64))
+        keys = np.zeros(rows.shapes[0][0], np.int64)  # Rows of a half have the numbers that they have in the whole.
+        keys[np.concatenate([block.rows for block in rows])] = content_keys(table) >> np.uint64(1)
+        return deal_together(RowGroups(dealt.n, dealt.seed), keys)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
         """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""

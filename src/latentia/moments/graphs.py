@@ -124,7 +124,7 @@ def as_graph(source: Any, directed: bool | None = None) -> Graph:
     if isinstance(source, Graph):
         return _turned(source, directed)
     if isinstance(source, (str, os.PathLike)):
-        raise LatentiaError(f"{source}: a file is read by latentia.datasets.read_graph.")
+        raise LatentiaError("a file is read by latentia.datasets.read_graph.", source=source)
     if _is_from(source, "networkx"):
         return _of_networkx(source, directed)
     if _is_from(source, "igraph"):

@@ -114,7 +114,7 @@ def _count_file(
     try:
         return count_pairs(blocks, n_words, n_jobs, progress)
     except LatentiaError as error:
-        raise LatentiaError(f"{os.fspath(path)}: {error}") from error
+        raise LatentiaError(f"{error}", source=os.fspath(path)) from error
 
 
 def symmetric_counts(counts: sparse.csr_array) -> tuple[sparse.csr_array, bool]:

@@ -318,6 +318,11 @@ class LabelMethods(ClassifierMixin, Estimator):
         -------
         ndarray of the same shape
         """
+        try:
+            scores = np.asarray(scores, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            problem = f"expected raw scores, as decision_function returns them ({error})."
+            raise LatentiaError(problem, parameter="scores") from error
         return scores if self._calibration is None else self._calibration(scores)
 
     @property

@@ -436,7 +436,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             raise why
         warn(
             f"The words carry no {self.n_components} topics, so that all documents are one; the head does without: "
-            f"{why.problem}",
+            f"{why.message}",
             EvidenceWarning,
         )
         return one_topic(documents)

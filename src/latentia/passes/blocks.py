@@ -95,6 +95,11 @@ class RowGroups:
         return row_groups(rows if self.stretch == 1 else rows // self.stretch, self.n, self.seed)
 
 
+def random_groups(n_groups: int, random_state: int, n_selections: int = 0) -> RowGroups:
+    """Random groups of rows that are split for the first time, or were so often before."""
+    return RowGroups(n_groups, random_state + 7919 * (n_selections + 1))
+
+
 class Blocks(ABC):
     """Aligned tables cut into blocks of rows. Make one with `from_array` or `from_files`.
 
@@ -307,7 +312,7 @@ class Blocks(ABC):
         Every split of a split draws its groups anew, and differently from `row_groups` with the same seed, so that
         an estimator that is fitted on a part finds rows of all its own groups in it.
         """
-        dealt = RowGroups(n_groups, random_state + 7919 * (self.n_selections + 1))
+        dealt = random_groups(n_groups, random_state, self.n_selections)
         return [self.group([g], dealt) for g in dealt.all]
 
 

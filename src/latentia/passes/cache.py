@@ -73,7 +73,7 @@ class CacheWriter:
         for i, (table, entry) in enumerate(zip(tables, self._tables, strict=True)):
             values = table.data if sparse.issparse(table) else table
             if values.dtype.name not in _TYPES or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-                raise LatentiaError(f"{self.path}: table {i} holds NaN, infinity, or no numbers. Clean it before.")
+                raise LatentiaError(f"table {i} holds NaN, infinity, or no numbers. Clean it before.", source=self.path)
             if sparse.issparse(table):
                 csr = canonical(table)
                 start = entry["nnz"]
@@ -126,8 +126,9 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise LatentiaError(
-            f"{path}: the binary copy cannot be written ({error.strerror or error}). Make room, or name another folder with "
-            f"{write_parameter('cache')}."
+            f"the binary copy cannot be written ({error.strerror or error}). Make room, or name another folder with "
+            f"{write_parameter('cache')}.",
+            source=path,
         ) from error
 
 
@@ -159,8 +160,9 @@ def _publish(complete: Path, target: Path, source: Any) -> None:
         with scratch_folder(target.parent, f".{target.name}.", _REPLACED) as aside, contextlib.suppress(OSError):
             target.replace(aside / "replaced")
     raise LatentiaError(
-        f"{target}: the binary copy cannot be put here, where something else is. Move that away, or name another folder with "
-        f"{write_parameter('cache')}."
+        f"the binary copy cannot be put here, where something else is. Move that away, or name another folder with "
+        f"{write_parameter('cache')}.",
+        source=target,
     )
 
 
@@ -196,7 +198,7 @@ def write_cache(path: str | os.PathLike[str], blocks: Iterable[Sequence[Any]], n
     iterator = iter(blocks)
     first = next(iterator, None)
     if first is None:
-        raise LatentiaError(f"{os.fspath(path)}: no blocks to write.")
+        raise LatentiaError("no blocks to write.", source=os.fspath(path))
     with CacheWriter(path, [t.shape[1] for t in first], names) as writer:
         writer.append(*first)
         for block in iterator:
@@ -221,13 +223,13 @@ def read_cache(path: str | os.PathLike[str]) -> tuple[list[Any], list[str] | Non
     folder = Path(path)
     header = read_header(folder)
     if header is None:
-        raise LatentiaError(f"{folder}: no cache that this version reads.")
+        raise LatentiaError("no cache that this version reads.", source=folder)
     try:
         return [_map_table(folder, i, entry) for i, entry in enumerate(header["tables"])], header["names"]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, LatentiaError):
             raise
-        raise LatentiaError(f"{folder}: the cache is damaged ({error}). Convert its source again.") from error
+        raise LatentiaError(f"the cache is damaged ({error}). Convert its source again.", source=folder) from error
 
 
 def read_header(folder: Path) -> dict[str, Any] | None:
@@ -247,14 +249,16 @@ def _map_table(folder: Path, number: int, entry: dict[str, Any]) -> Any:
     n_rows, n_columns = entry["n_rows"], entry["n_columns"]
     if entry["dtype"] not in _TYPES or min(n_rows, n_columns, entry["nnz"]) < 0:
         raise LatentiaError(
-            f"{folder}: the cache is damaged, its header says what no table is. Convert its source again."
+            "the cache is damaged, its header says what no table is. Convert its source again.", source=folder
         )
 
     def load(name: str, dtype: str, length: int, most: int | None = None) -> np.ndarray:
         file = folder / f"{number}-{name}.bin"
         expected = length * np.dtype(dtype).itemsize
         if not file.exists() or file.stat().st_size != expected:
-            raise LatentiaError(f"{file}: the cache is damaged, expected {expected} bytes. Convert its source again.")
+            raise LatentiaError(
+                f"the cache is damaged, expected {expected} bytes. Convert its source again.", source=file
+            )
         values = np.memmap(file, dtype=dtype, mode="r", shape=(length,)) if length else np.empty(0, dtype)
         _check(file, values, entry["checksums"].get(name, 0), most)
         return np.asarray(values)
@@ -266,7 +270,9 @@ def _map_table(folder: Path, number: int, entry: dict[str, Any]) -> Any:
     table.indptr, table.indices = indptr, load("indices", "int32", entry["nnz"], n_columns)
     table.data = load("data", entry["dtype"], entry["nnz"])
     if indptr[0] != 0 or indptr[-1] != entry["nnz"] or (np.diff(indptr) < 0).any():
-        raise LatentiaError(f"{folder}: the cache is damaged, its indices are out of range. Convert its source again.")
+        raise LatentiaError(
+            "the cache is damaged, its indices are out of range. Convert its source again.", source=folder
+        )
     return table
 
 
@@ -283,4 +289,4 @@ def _check(file: Path, values: np.ndarray, checksum: int, most: int | None) -> N
     if found != checksum:
         problem = problem or "its checksum is another"
     if problem:
-        raise LatentiaError(f"{file}: the cache is damaged, {problem}. Convert its source again.")
+        raise LatentiaError(f"the cache is damaged, {problem}. Convert its source again.", source=file)

@@ -118,7 +118,9 @@ class Identity:
         """Raise unless the header of a folder is of this task, these parameters, these data and these versions."""
         other = "Give another folder, or remove this one to start anew."
         if header["task"] != self.task:
-            raise LatentiaError(f"{folder}: the checkpoint is of {header['task']}, and this is {self.task}. {other}")
+            raise LatentiaError(
+                f"the checkpoint is of {header['task']}, and this is {self.task}. {other}", source=folder
+            )
         changed = sorted(
             name
             for name in header["parameters"].keys() | self.parameters.keys()
@@ -126,13 +128,14 @@ class Identity:
         )
         if changed:
             names = ", ".join(changed)
-            raise LatentiaError(f"{folder}: the checkpoint is of a fit with other parameters ({names}). {other}")
+            raise LatentiaError(f"the checkpoint is of a fit with other parameters ({names}). {other}", source=folder)
         if header["data"] != self.data:
-            raise LatentiaError(f"{folder}: the checkpoint is of other data. {other}")
+            raise LatentiaError(f"the checkpoint is of other data. {other}", source=folder)
         if header["versions"] != _versions():
             raise LatentiaError(
-                f"{folder}: the checkpoint was written by {_listed(header['versions'])}, and this is {_listed(_versions())}, "
-                f"which may round differently. {other}"
+                f"the checkpoint was written by {_listed(header['versions'])}, and this is {_listed(_versions())}, "
+                f"which may round differently. {other}",
+                source=folder,
             )
 
 
@@ -167,7 +170,7 @@ class _Folder:
         """Make the folder, and hold it."""
         with self._writing():
             if self.path.exists() and not self.path.is_dir():
-                raise LatentiaError(f"{self.path}: is not a folder. Choose another for the checkpoint.")
+                raise LatentiaError("is not a folder. Choose another for the checkpoint.", source=self.path)
             self.path.mkdir(parents=True, exist_ok=True)
             if not (self.path / _LOCK).exists():
                 self._refuse_others()
@@ -200,7 +203,7 @@ class _Folder:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(lock)
-                raise LatentiaError(f"{self.path}: another process uses this checkpoint.") from None
+                raise LatentiaError("another process uses this checkpoint.", source=self.path) from None
             except OSError:  # a file system without locks
                 pass
         return lock
@@ -211,7 +214,7 @@ class _Folder:
         if others:
             self.close()
             raise LatentiaError(
-                f"{self.path}: holds {others[0]}, which is no part of a checkpoint. Choose an empty folder."
+                f"holds {others[0]}, which is no part of a checkpoint. Choose an empty folder.", source=self.path
             )
 
     @property
@@ -257,7 +260,8 @@ class _Folder:
                 header = json.loads(pieces[0])
         if not isinstance(header, dict) or not {"task", "parameters", "data", "versions", "seed"} <= header.keys():
             raise LatentiaError(
-                f"{self.path}: the checkpoint is damaged, or cannot be read. Remove it to start anew, or allow reading there."
+                "the checkpoint is damaged, or cannot be read. Remove it to start anew, or allow reading there.",
+                source=self.path,
             )
         return header
 
@@ -334,8 +338,9 @@ class _Folder:
             yield
         except OSError as error:
             self._error = LatentiaError(
-                f"{self.path}: the checkpoint cannot be written ({error.strerror or error}). What it held before is whole: "
-                "make room, or allow writing there, and start the same fit again to go on from it."
+                f"the checkpoint cannot be written ({error.strerror or error}). What it held before is whole: "
+                "make room, or allow writing there, and start the same fit again to go on from it.",
+                source=self.path,
             )
             raise self._error from error
 

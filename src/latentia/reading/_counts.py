@@ -83,7 +83,7 @@ def _of_triples(table: RawTable, document: str, word: str, count: str) -> tuple[
     if found.wrong is not None or wrong.any():
         row = int(wrong.argmax()) if found.wrong is None else found.wrong
         cell = table.texts(count)[row]
-        raise LatentiaError(f"{table.place(row, count)}: {cell!r}, and a count is a whole number from 0.")
+        raise LatentiaError(f"{cell!r}, and a count is a whole number from 0.", value=cell, **table.cell(row, count))
     rows, names = _codes(table.texts(document))
     places, words = _codes(table.texts(word))
     cells = sparse.coo_array((found.values, (rows, places)), shape=(len(names), len(words)))

@@ -104,7 +104,8 @@ def rows_of(lines: Iterable[str], dialect: Dialect) -> Iterator[Row]:
                 yield first, row
             first = reader.line_num + 1
     except csv.Error as error:
-        raise LatentiaError(f"line {first}: not readable as CSV ({error}). Is a quote not closed?") from error
+        problem = f"not readable as CSV ({error}). Is a quote not closed?"
+        raise LatentiaError(problem, place=f"line {first}") from error
 
 
 def unpadded(lines: Iterable[str], separator: str) -> Iterable[str]:

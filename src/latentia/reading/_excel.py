@@ -50,7 +50,7 @@ def sheet_rows(path: Path, sheet: str | None = None) -> list[tuple[int, list[str
         except Exception as error:  # whatever the readers of ZIP, XML and cells meet in a damaged file
             raise _unreadable(path, error) from error
     if not rows:
-        raise LatentiaError(f"{path}: {'the first sheet' if sheet is None else f'sheet {sheet!r}'} is empty.")
+        raise LatentiaError(f"{'the first sheet' if sheet is None else f'sheet {sheet!r}'} is empty.", source=path)
     if len(sheets) > 1 and sheet is None:
         others = ", ".join(repr(one.title) for one in sheets[1:6])
         fact = f"{path}: of {len(sheets)} sheets the first, {sheets[0].title!r}, was read."
@@ -67,12 +67,12 @@ def _chosen_sheet(path: Path, all_sheets: Any, visible: Any, sheet: str | None) 
         named = [all_sheets[int(sheet) - 1]]
     if not named:
         titles = ", ".join(one.title for one in all_sheets)
-        raise LatentiaError(f"{path} has no such sheet. There are {titles}.", parameter="sheet", value=sheet)
+        raise LatentiaError(f"no such sheet. There are {titles}.", parameter="sheet", value=sheet, source=path)
     return named[0]
 
 
 def _unreadable(path: Path, error: Exception) -> LatentiaError:
-    return LatentiaError(f"{path}: not a readable Excel workbook ({error}). Save the sheet as .csv.")
+    return LatentiaError(f"not a readable Excel workbook ({error}). Save the sheet as .csv.", source=path)
 
 
 def _checked_size(path: Path, file: Any) -> int:
@@ -81,7 +81,7 @@ def _checked_size(path: Path, file: Any) -> int:
         size = sum(part.file_size for part in parts.infolist())
     if _PER_BYTE * size > free_memory():
         raise LatentiaError(
-            f"{path}: {size} bytes when unpacked, which do not fit into memory. Save the sheet as .csv."
+            f"{size} bytes when unpacked, which do not fit into memory. Save the sheet as .csv.", source=path
         )
     return size
 
@@ -93,8 +93,10 @@ def _filled_rows(path: Path, sheet: Any, size: int) -> list[tuple[int, list[str]
         cells += len(row) + 1
         if cells > max(_ALWAYS, size):
             raise LatentiaError(
-                f"{path}, row {number}: the sheet has more empty cells than a file of this size can mean. Delete what stands "
-                "far below or beside the table."
+                "the sheet has more empty cells than a file of this size can mean. Delete what stands "
+                "far below or beside the table.",
+                source=path,
+                place=f"row {number}",
             )
         texts = [_text(cell) for cell in row]
         while texts and not texts[-1]:
@@ -120,8 +122,9 @@ def _even(path: Path, rows: list[tuple[int, list[str]]]) -> list[tuple[int, list
     for number, row in rows:
         if len(row) > width:
             raise LatentiaError(
-                f"{path}, row {number}: {len(row)} cells, and the headings in row {headings[0]} are {width}. Give every "
-                "column a heading."
+                f"{len(row)} cells, and the headings in row {headings[0]} are {width}. Give every column a heading.",
+                source=path,
+                place=f"row {number}",
             )
         row += [""] * (width - len(row))
     return rows

@@ -48,13 +48,15 @@ class Numbers:
     wrong : int or None
         The first row whose cell is no number.
     problem : str
-        What is wrong with it, and what to do.
+        What is wrong with it, and what to do; with ``{other}`` in the place of another row.
     forms : tuple of str
         How cells were read that are not written as programs write numbers.
     doubt : str
         Another meaning that the cells may have.
     unseen : ndarray of bool, shape (n_rows,)
         Cells of a binary column with neither of its values, as rows may have that a model is applied to.
+    other : int or None
+        Another row that the problem is about.
     """
 
     values: np.ndarray
@@ -63,9 +65,14 @@ class Numbers:
     problem: str = ""
     forms: tuple[str, ...] = ()
     doubt: str = ""
-    commas: tuple[int, str] | None = None
-    points: int | None = None
     unseen: np.ndarray | None = None
+    other: int | None = None
+
+    def describe_problem(self, unit: str, rows: Sequence[int]) -> str:
+        """Return the problem; ``rows`` are the numbers that rows have in their file, and ``unit`` what they count."""
+        if self.other is None:
+            return self.problem
+        return self.problem.format(other=f"{unit} {rows[self.other]}")
 
 
 def missing_cells(column: pl.Series, words: frozenset[str] = MISSING) -> np.ndarray:
@@ -188,8 +195,8 @@ def _with_forms(cells: pl.Series, values: np.ndarray, missing: np.ndarray, odd: 
         )
     if (forms.decimal or forms.points) and len(points) and not forms.grouped:
         at, first = int(points[0]), int(places[0]) if commas is None else commas
-        problem = f"a number with a point, and one in {{row {first}}} with a comma. Write all with the same."
-        return Numbers(values, missing, at, problem)
+        problem = "a number with a point, and one in {other} with a comma. Write all with the same."
+        return Numbers(values, missing, at, problem, other=first)
     decimal, doubt = forms.decimal or forms.points, ""
     if forms.unclear and not forms.grouped and not decimal:
         decimal, doubt, refused = _unclear(forms, values[plain], separator)

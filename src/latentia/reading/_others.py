@@ -60,7 +60,7 @@ def other_reading(path: Path, name: str, encoding: str | None) -> Reading:
         shape = "counts" if any(path.glob("*.mtx*")) or any(path.glob("docword*")) else "texts"
         return Reading(name, shape, (), n, ("a folder: a document a file",), (f"latentia topics {file} -k 5:25:5",))
     if not path.exists():
-        raise LatentiaError(f"{path}: no such file.")
+        raise LatentiaError("no such file.", source=path)
     lower = plain_name(path)
     if lower.endswith(_GRAPHS):
         return Reading(name, "pairs", (), 0, ("a graph",), (f"latentia communities {file} -k auto",))
@@ -111,7 +111,7 @@ def _of_lines(path: Path, name: str, encoding: str | None) -> Reading:
         n = sum(1 for _ in file)
     file_name = shlex.quote(name)
     if not lines:
-        raise LatentiaError(f"{path}: the file is empty.")
+        raise LatentiaError("the file is empty.", source=path)
     if lines[0].startswith(">"):
         return Reading(
             name,

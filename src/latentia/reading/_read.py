@@ -151,7 +151,9 @@ def _code(code: Any) -> str:
 def _opened(path: Path, sheet: str | int | None, encoding: str | None) -> RawTable:
     with readable(path):
         if path.is_dir() or not path.exists():
-            raise LatentiaError(f"{path}: {'a folder, and a file is needed' if path.is_dir() else 'no such file'}.")
+            raise LatentiaError(
+                f"{'a folder, and a file is needed' if path.is_dir() else 'no such file'}.", source=path
+            )
     return open_table(path, encoding=encoding, sheet=None if sheet is None else str(sheet))
 
 

@@ -101,7 +101,7 @@ class Reading:
         found = self._by_name.get(name)
         if found is None:
             names = list(self._by_name)
-            raise LatentiaError(f"{self.source}: no column {name!r}. There are {', '.join(names[:30])}.")
+            raise LatentiaError(f"no column {name!r}. There are {', '.join(names[:30])}.", source=self.source)
         return found
 
     def numbers(self, name: str) -> Numbers:
@@ -115,7 +115,7 @@ class Reading:
     def texts(self, name: str) -> list[str]:
         """Return the cells of a column as they are written."""
         if self.table is None:
-            raise LatentiaError(f"{self.source}: no table, and it has no columns.")
+            raise LatentiaError("no table, and it has no columns.", source=self.source)
         return list(coded(self.table.texts(name), self.asked.codes_of(name)).to_list())
 
     def holds_texts(self, name: str) -> bool:
@@ -131,18 +131,23 @@ class Reading:
         for name in self.used if names is None else names:
             found = self.numbers(name)
             if found.wrong is not None:
-                place = f"column {name!r}" if self.table is None else self.table.place(found.wrong, name)
-                raise LatentiaError(f"{place}: {self.filled(found.problem)}")
+                raise LatentiaError(self.describe_problem(found), **self.cell(found.wrong, name))
             columns.append(found.values)
         return np.column_stack(columns) if columns else np.empty((self.n_rows, 0))
 
-    def filled(self, problem: str) -> str:
-        """Put the line of a row into a problem that names it by its number."""
-        import re
+    def cell(self, row: int, name: str) -> dict[str, Any]:
+        """Return what an error about a cell carries."""
+        return (
+            {"place": f"column {name!r}", "row": row, "column": name}
+            if self.table is None
+            else self.table.cell(row, name)
+        )
 
-        rows = self.table.rows if self.table is not None else range(self.n_rows)
-        unit = self.table.unit if self.table is not None else "row"
-        return re.sub(r"\{row (\d+)\}", lambda match: f"{unit} {rows[int(match[1])]}", problem)
+    def describe_problem(self, numbers: Numbers) -> str:
+        """Return what is wrong with the cells of a column, with the lines of the rows that it is about."""
+        if self.table is None:
+            return numbers.describe_problem("row", range(self.n_rows))
+        return numbers.describe_problem(self.table.unit, self.table.rows)
 
     def to_frame(self) -> Any:
         """Return the columns that are used, as numbers, and those of categories, tags and texts, as a data frame."""
@@ -168,7 +173,7 @@ class Reading:
 
     def _raw(self, name: str) -> Any:
         if self.table is None:
-            raise LatentiaError(f"{self.source}: no table, and it has no columns.")
+            raise LatentiaError("no table, and it has no columns.", source=self.source)
         return coded(self.table.series(name), self.asked.codes_of(name))
 
     # --- what is said -------------------------------------------------------------------------------------------

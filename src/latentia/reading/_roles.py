@@ -163,7 +163,8 @@ class Asked:
             for name in given:
                 if name not in names and name not in self.optional:
                     raise LatentiaError(
-                        f"{source} has no such column. There are {', '.join(list(names)[:30])}.",
+                        f"no such column. There are {', '.join(list(names)[:30])}.",
+                        source=str(source),
                         parameter=parameter,
                         value=name,
                     )
@@ -254,7 +255,7 @@ def find_column(table: RawTable, name: str, asked: Asked) -> Column:
     coding = found.coding if role == "binary" else ()
     if role == "binary" and not coding:
         raise LatentiaError(
-            f"{table.path}: the column has not two values but {', '.join(found.examples)} and others.",
+            f"the column has not two values but {', '.join(found.examples)} and others.", source=table.path,
             parameter="role", value=f"{name}=binary",
         )  # fmt: skip
     return replace(found, role=role, reason=reason, doubt="", coding=coding)

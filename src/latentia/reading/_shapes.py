@@ -105,7 +105,7 @@ def matrix_of(table: RawTable) -> np.ndarray:
     for name in table.names[-len(table) :]:
         found = numbers_of(table.series(name), table.separator)
         if found.wrong is not None:
-            raise LatentiaError(f"{table.place(found.wrong, name)}: {found.problem}")
+            raise LatentiaError(found.describe_problem(table.unit, table.rows), **table.cell(found.wrong, name))
         columns.append(np.nan_to_num(found.values))
     return np.column_stack(columns)
 

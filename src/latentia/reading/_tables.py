@@ -110,7 +110,14 @@ class RawTable:
 
     def place(self, row: int, name: str) -> str:
         """Return where a cell stands."""
-        return f"{self.path}, {self.unit} {self.rows[row]}, column {name!r}"
+        return f"{self.path}, {self._place(row, name)}"
+
+    def cell(self, row: int, name: str) -> dict[str, Any]:
+        """Return what an error about a cell carries."""
+        return {"source": self.path, "place": self._place(row, name), "row": row, "column": name}
+
+    def _place(self, row: int, name: str) -> str:
+        return f"{self.unit} {self.rows[row]}, column {name!r}"
 
 
 def is_csv(path: Path) -> bool:
@@ -175,7 +182,7 @@ def open_table(path: Path, *, encoding: str | None = None, sheet: str | None = N
     """
     check_threads(path)
     if sheet is not None and not is_excel(path):
-        raise LatentiaError(f"{path} is no workbook; leave it out.", parameter="sheet", value=sheet)
+        raise LatentiaError("no workbook; leave it out.", parameter="sheet", value=sheet, source=path)
     if encoding is not None and (is_excel(path) or is_parquet(path)):
         raise no_encoding(path, encoding)
     if is_excel(path):
@@ -196,13 +203,15 @@ def _start(path: Path) -> bytes:
 def column_names(header: Sequence[str], path: Path | None = None) -> list[str]:
     """Return names of columns, each its own: ``column 3`` without a name; without a path ``date (2)`` for a second one."""
     if len(header) > _MOST_COLUMNS:
-        raise LatentiaError(f"{path}: {len(header):,} columns; up to {_MOST_COLUMNS:,} can be read.")
+        raise LatentiaError(f"{len(header):,} columns; up to {_MOST_COLUMNS:,} can be read.", source=path)
     names: dict[str, int] = {}
     for i, name in enumerate(header, 1):
         plain = name.strip() or f"column {i}"
         unique, n = plain, names.get(plain, 0)
         if n and path is not None:
-            raise LatentiaError(f"{path}, line 1: two columns are called {plain!r}. Give each its own name.")
+            raise LatentiaError(
+                f"two columns are called {plain!r}. Give each its own name.", source=path, place="line 1"
+            )
         while unique in names:
             n += 1
             unique = f"{plain} ({n})"
@@ -251,7 +260,7 @@ class _Text:
         with open_unicode(path, "", encoding) as text:
             data = text.read().encode()
         if not data.strip():
-            raise LatentiaError(f"{path}: the file is empty.")
+            raise LatentiaError("the file is empty.", source=path)
         return cls(path, data)
 
     def read(self, size: int = -1) -> bytes:
@@ -298,20 +307,23 @@ def _first_rows(path: Path, sample: str, dialect: Dialect, whole: bool) -> list[
             rows.append(row)
     except LatentiaError as error:
         if whole:
-            raise LatentiaError(f"{path}, {error.problem}") from error
+            error.source = path
+            raise
     return rows[dialect.start :]
 
 
 def _header(path: Path, rows: list[tuple[int, list[str]]], dialect: Dialect) -> list[str]:
     header = rows[0][1] if rows else []
     if not any(name.strip() for name in header):
-        raise LatentiaError(f"{path}: the file is empty.")
+        raise LatentiaError("the file is empty.", source=path)
     if len(rows) < 2:
-        raise LatentiaError(f"{path}: there are no rows below the header.")
+        raise LatentiaError("there are no rows below the header.", source=path)
     numbers = all(_is_number(name) for name in header)
     if numbers and (any("." in name for name in header) or len({*header}) < len(header)):
         raise LatentiaError(
-            f"{path}, line {rows[0][0]}: numbers, where the names of the columns are needed. Put a line of names above."
+            "numbers, where the names of the columns are needed. Put a line of names above.",
+            source=path,
+            place=f"line {rows[0][0]}",
         )
     return header
 
@@ -465,8 +477,9 @@ def _careful(path: Path, data: bytes, names: list[str], dialect: Dialect) -> Raw
                 row = row[:-1]
             if len(row) != width:
                 raise LatentiaError(
-                    f"line {number}: {len(row)} fields, and the header has {width}. Put fields with {dialect.separator!r} or "
-                    "quotes in them in double quotes."
+                    f"{len(row)} fields, and the header has {width}. Put fields with {dialect.separator!r} or "
+                    "quotes in them in double quotes.",
+                    place=f"line {number}",
                 )
             rows.append(row)
             lines.append(number)
@@ -474,7 +487,8 @@ def _careful(path: Path, data: bytes, names: list[str], dialect: Dialect) -> Raw
                 pieces.append(_frame(rows, width))
                 rows = []
     except LatentiaError as error:
-        raise LatentiaError(f"{path}, {error.problem}") from error
+        error.source = path
+        raise
     texts = _stacked([*pieces, _frame(rows, width)])
     columns = list(map(_as_numbers, texts))
     return RawTable(columns, names, _plain_lines(lines), "line", path, dialect.separator, reread=texts.__getitem__)
@@ -534,7 +548,7 @@ def _of_rows(rows: list[tuple[int, list[str]]], path: Path, unit: str, unique: b
     start = count_titles([row for _, row in rows[: min(len(rows) - 1, MOST_TITLES + 1)]], len(rows[0][1]), padded=True)
     header = rows[start][1]
     if len(rows) < start + 2:
-        raise LatentiaError(f"{path}: there are no rows below the header.")
+        raise LatentiaError("there are no rows below the header.", source=path)
     titles = "; ".join(filter(None, ("".join(row) for _, row in rows[:start])))
     texts = _stacked([_frame([row for _, row in rows[start + 1 :]], len(header))])
     notes = (f"rows above the headings were skipped: {titles}",) if start else ()
@@ -553,7 +567,7 @@ def _of_parquet(path: Path) -> RawTable:
             lazy = pl.scan_parquet(path, glob=False)
             size = 8 * len(lazy.collect_schema()) * lazy.select(pl.len()).collect().item()
             if size > free_memory():
-                raise LatentiaError(f"{path}: {size} bytes of numbers, which do not fit into memory.")
+                raise LatentiaError(f"{size} bytes of numbers, which do not fit into memory.", source=path)
             frame = pl.read_parquet(path, use_pyarrow=False, glob=False)
         except FileNotFoundError:
             raise
@@ -563,10 +577,12 @@ def _of_parquet(path: Path) -> RawTable:
             text = str(error)
             double = re.search(r"name '(.*)' has more than one", text, re.DOTALL)
             if double:
-                raise LatentiaError(f"{path}: two columns are called {double[1]!r}. Give each its own name.") from error
-            raise LatentiaError(f"{path}: not a readable Parquet file ({text}).") from error
+                raise LatentiaError(
+                    f"two columns are called {double[1]!r}. Give each its own name.", source=path
+                ) from error
+            raise LatentiaError(f"not a readable Parquet file ({text}).", source=path) from error
     if not len(frame):
-        raise LatentiaError(f"{path}: the table has no rows.")
+        raise LatentiaError("the table has no rows.", source=path)
     return _of_frame(frame, path)
 
 
@@ -616,7 +632,7 @@ def _of_json(path: Path, encoding: str | None) -> RawTable:
     objects, lines = _json_array(path, text) if array else _json_lines(path, text)
     keys = list(dict.fromkeys(itertools.chain.from_iterable(objects)))
     if len(keys) > _MOST_COLUMNS:
-        raise LatentiaError(f"{path}: {len(keys):,} keys; up to {_MOST_COLUMNS:,} can be read.")
+        raise LatentiaError(f"{len(keys):,} keys; up to {_MOST_COLUMNS:,} can be read.", source=path)
     columns = [_json_column([one.get(key) for one in objects]) for key in keys]
     table = RawTable(columns, column_names(keys), lines, "object" if array else "line", path)
     assert all(isinstance(column, pl.Series) for column in columns)
@@ -637,7 +653,7 @@ def _json_array(path: Path, text: str) -> tuple[list[dict[str, Any]], Sequence[i
     try:
         items = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise LatentiaError(f"{path}: not readable as JSON ({error}).") from error
+        raise LatentiaError(f"not readable as JSON ({error}).", source=path) from error
     return _objects(path, items, range(1, len(items) + 1), "entry"), range(1, len(items) + 1)
 
 
@@ -651,7 +667,7 @@ def _json_lines(path: Path, text: str) -> tuple[list[dict[str, Any]], Sequence[i
         except (ValueError, RecursionError) as error:
             if number == 1 and text.lstrip().startswith("{"):
                 return _columns_of_object(path, text, error)
-            raise LatentiaError(f"{path}, line {number}: not readable as JSON ({error}).") from error
+            raise LatentiaError(f"not readable as JSON ({error}).", source=path, place=f"line {number}") from error
         lines.append(number)
     return _objects(path, items, lines, "line"), lines
 
@@ -661,23 +677,26 @@ def _columns_of_object(path: Path, text: str, error: Exception) -> tuple[list[di
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
-        raise LatentiaError(f"{path}, line 1: not readable as JSON ({error}).") from error
+        raise LatentiaError(f"not readable as JSON ({error}).", source=path, place="line 1") from error
     lists = [value for value in whole.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
     if len(lists) != 1:
         raise LatentiaError(
-            f"{path}: one object of JSON, and a table has one a row: save its rows with one object a line, as "
-            "pandas.DataFrame.to_json(orient='records', lines=True) does."
+            "one object of JSON, and a table has one a row: save its rows with one object a line, as "
+            "pandas.DataFrame.to_json(orient='records', lines=True) does.",
+            source=path,
         )
     return _objects(path, lists[0], range(1, len(lists[0]) + 1), "entry"), range(1, len(lists[0]) + 1)
 
 
 def _objects(path: Path, items: Any, lines: Sequence[int], unit: str) -> list[dict[str, Any]]:
     if not items:
-        raise LatentiaError(f"{path}: the file is empty.")
+        raise LatentiaError("the file is empty.", source=path)
     for line, item in zip(lines, items, strict=True):
         if not isinstance(item, dict):
             raise LatentiaError(
-                f"{path}, {unit} {line}: {json.dumps(item)[:60]}, and an object with the columns as keys is expected, such as "
-                '{"text": "...", "year": 2020}.'
+                f"{json.dumps(item)[:60]}, and an object with the columns as keys is expected, such as "
+                '{"text": "...", "year": 2020}.',
+                source=path,
+                place=f"{unit} {line}",
             )
     return items

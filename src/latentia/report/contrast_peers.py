@@ -36,8 +36,9 @@ def kind_of(model: Any) -> str:
 
 
 def spread_of(values: np.ndarray) -> np.ndarray:
-    """Standard deviations of the columns, with which the estimators bring them to unit variance."""
-    return np.asarray(values.std(axis=0, ddof=1))
+    """Standard deviations of the columns, with which the estimators bring them to unit variance; 1 of constant ones."""
+    deviations = np.asarray(values.std(axis=0, ddof=1))
+    return np.where(deviations > 0, deviations, 1.0)
 
 
 def answer_of(model: Any, U: np.ndarray) -> np.ndarray:
@@ -130,6 +131,7 @@ def _complement(rows: np.ndarray, others: np.ndarray, model: Any) -> np.ndarray:
     wanted = most if model.n_shared is None else min(most, model.n_shared)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", message="y residual is constant")  # The other directions are noise.
         found = CCA(n_components=wanted, scale=False).fit(few[:, :width], few[:, width:])
     if model.n_shared is None:
         pairs = zip(*(part.T for part in found.transform(few[:, :width], few[:, width:])), strict=True)

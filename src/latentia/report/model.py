@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._frames import column_names_of
 from .._validation import check_same_rows, number_column, number_table
 from ..contrastive import ContrastiveLogisticRegression, ContrastiveRegression
-from ..contrastive.views import target_column
+from ..contrastive.views import target_column, two_views
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
 from ..families import FAMILIES, family_of
@@ -174,19 +174,17 @@ def _contrast(tell: Tell, model: Any, U: Any = None, V: Any = None, y: Any = Non
         data = "U, V, y" if isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression) else "U, V"
         note = LACKS.format("figures, and what simpler methods say", data)
         return _any(model, **{"note": note} | options)
-    _check_columns(model, U)
-    names, for_v = _names(model, U), {}
-    if isinstance(U, Blocks):
-        U, V, *others = (np.vstack([_dense(block[i]) for block in U]) for i in range(len(U.shapes)))
-        y = others[0].ravel() if others else y
-    elif V is None:
-        raise LatentiaError("A second view is needed: report(path, U, V).")
-    else:
-        y = _target(model, y)
-        names_v = column_names_of(V)
-        for_v = {} if names_v is None else {"columns_v": names_v}
-        U, V = (number_table(part, name, sparse_allowed=False) for part, name in ((U, "U"), (V, "V")))
-        check_same_rows(U=len(U), V=len(V), **({} if y is None else {"y": len(y)}))
+    names, names_v = _names(model, U), column_names_of(V)
+    for_v = {} if names_v is None else {"columns_v": names_v}
+    y = None if isinstance(U, Blocks) else _target(model, y)
+    blocks = two_views(model, U, V, reset=False)
+    needed = max(2, model.n_found or 0)
+    if blocks.n_rows < needed:
+        raise LatentiaError(f"U has {blocks.n_rows} rows, and simpler methods need at least {needed}.")
+    U, V, *others = (np.vstack([_dense(block[i]) for block in blocks]) for i in range(len(blocks.shapes)))
+    y = others[0].ravel() if others else y
+    if y is not None:
+        check_same_rows(U=len(U), y=len(y))
     return tell(model, U, V, y, **names | for_v | options)
 
 

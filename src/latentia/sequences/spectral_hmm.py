@@ -472,8 +472,14 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         self.n_passes_ = fitted.moments.n_passes + fitted.model.n_passes
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
+        if type(other._kind) is not type(self._kind):
+            raise LatentiaError("expected steps of the kind of those of the fit, found others.", parameter="X")
         one, two = self._chain.emissions, other._chain.emissions
         return self._kind.distances(one, two, other._kind, self._deviations)
+
+    def _widths(self) -> dict[str, Any]:
+        """Return the number of columns that say something of their own: halves have no others."""
+        return {"columns": np.size(self._deviations)}
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of `fit` for two halves, made of stretches of the sequences."""

@@ -88,11 +88,9 @@ class WithWords(TopicTables):
         try:
             blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
         except LatentiaError as error:
-            if error.row is None or not isinstance(error.value, (str, bytes)):
-                raise
-            raise LatentiaError(
-                f"{error.problem} Texts are given as a sequence: one column of a data frame."
-            ) from error
+            if error.row is not None and isinstance(error.value, (str, bytes)):
+                error.hint = "Texts are given as a sequence: one column of a data frame."
+            raise
         if reset:
             if self._column_names is None and self.vocabulary is None:
                 self._column_names = _names_in_pipeline(self.n_features_in_)

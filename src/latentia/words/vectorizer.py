@@ -204,14 +204,14 @@ class WordVectorizer(CountVectorizer):
             pieces = Counter(piece for text in texts for piece in text.split()).most_common(5)
             held = f" They hold {', '.join(repr(piece) for piece, _ in pieces)}." if pieces else ""
             return (
-                f"No words are in {len(texts)} texts: words have three letters or more, and numbers are none.{held} "
+                f"no words are in {len(texts)} texts: words have three letters or more, and numbers are none.{held} "
                 r"token_pattern=r'\S+' takes all between blanks as words."
             )
         stops = self.get_stop_words() or frozenset()
         if set(words) <= stops:
-            return f"No words are left of {len(texts)} texts: all {len(words)} are stop words, such as {next(iter(words))!r}."
+            return f"no words are left of {len(texts)} texts: all {len(words)} are stop words, such as {next(iter(words))!r}."
         return (
-            f"No words are left of {len(texts)} texts after stop words and document frequencies (min_df={self.min_df}, "
+            f"no words are left of {len(texts)} texts after stop words and document frequencies (min_df={self.min_df}, "
             f"max_df={self.max_df}): {why}"
         )
 
@@ -330,7 +330,7 @@ def learn_words(
         words = sorted(sorted(words, key=lambda word: -times[word])[: vectorizer.max_features])
     if not words:
         raise LatentiaError(
-            f"No words are left of {n_texts} texts after stop words and document frequencies (min_df={vectorizer.min_df}, "
+            f"no words are left of {n_texts} texts after stop words and document frequencies (min_df={vectorizer.min_df}, "
             f"max_df={vectorizer.max_df})."
         )
     vectorizer.vocabulary_, vectorizer.fixed_vocabulary_ = {word: i for i, word in enumerate(words)}, False

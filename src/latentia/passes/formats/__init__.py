@@ -87,7 +87,7 @@ def open_tables(
     with reusable(path) as file:
         with readable(file):
             if not file.exists():
-                raise LatentiaError(f"{path}: no such file.")
+                raise LatentiaError("no such file.", source=path)
         kind = format or detect_format(file)
         if kind != "cache" and kind not in _CONVERTERS:
             raise LatentiaError(f"format={kind!r}: use one of {', '.join([*_CONVERTERS, 'cache'])}.")
@@ -96,7 +96,7 @@ def open_tables(
             return read_cache(file)
         with readable(file):
             if not stat.S_ISREG(file.stat().st_mode):
-                raise LatentiaError(f"{path}: cannot be read: a folder, and a file is needed.")
+                raise LatentiaError("cannot be read: a folder, and a file is needed.", source=path)
             if kind == "pairs" and pairs.is_array(file):
                 return [pairs.map_array(file)], None
         if file != path or cache is False:
@@ -157,7 +157,7 @@ def _through_cache(path: Path, kind: str, folder: Path, progress: bool, options:
             _CONVERTERS[kind](path, folder, source, progress, dict(options))
             if _moment(path) != before:
                 remove_cache(folder)
-                raise LatentiaError(f"{path}: was changed while it was read. Read it again when it is complete.")
+                raise LatentiaError("was changed while it was read. Read it again when it is complete.", source=path)
             if folder.parent == path.parent:
                 _announce(path, folder)
         return read_cache(folder)
@@ -235,7 +235,7 @@ def detect_format(path: Path) -> str:
     if path.is_dir():
         if read_header(path) is not None:
             return "cache"
-        raise LatentiaError(f"{path}: a folder without a cache in it.")
+        raise LatentiaError("a folder without a cache in it.", source=path)
     if path.suffix == ".parquet":
         return "parquet"
     if plain_name(path).endswith(".npy"):
@@ -252,8 +252,9 @@ def detect_format(path: Path) -> str:
     if any(b":" in line for line in lines) or (headed and all(map(_are_labels, lines[1:]))):
         return "svmlight"
     raise LatentiaError(
-        f"{path}: not recognised as UCI bag of words, MatrixMarket, svmlight, Parquet or NumPy. "
-        f"It begins with {lines[0][:60]!r}; name the format with format=."
+        f"not recognised as UCI bag of words, MatrixMarket, svmlight, Parquet or NumPy. "
+        f"It begins with {lines[0][:60]!r}; name the format with format=.",
+        source=path,
     )
 
 

@@ -22,21 +22,25 @@ _ALWAYS = 10_000_000  # rows or columns that any file may have
 def header_number(path: Path, line: int, text: bytes) -> int:
     """A number of a header, if a table can have so many of anything."""
     if len(text) > 18 or int(text) > 64 * MOST:
-        raise LatentiaError(f"{path}, line {line}: the header says {text[:30].decode()}, which no table can have.")
+        raise LatentiaError(
+            f"the header says {text[:30].decode()}, which no table can have.", source=path, place=f"line {line}"
+        )
     return int(text)
 
 
 def check_shape(path: Path, lines: str, shape: tuple[int, int]) -> None:
     """Raise where a header speaks of a table without rows or columns, or of one that is too large to be held."""
-    said = f"{path}, {lines}: {shape[0]} rows and {shape[1]} columns"
     if min(shape) < 1:
-        raise LatentiaError(f"{said}, and a table needs at least one of each.")
-    if max(shape) > MOST:
-        raise LatentiaError(f"{said}: more than {MOST} either way.")
-    if max(shape) > believable(path):
-        raise LatentiaError(f"{said}, in a file of {path.stat().st_size} bytes. Is the number right?")
-    if not rows_fit(shape[0]):
-        raise LatentiaError(f"{said}: that many rows do not fit into memory. Is the number right?")
+        problem = ", and a table needs at least one of each."
+    elif max(shape) > MOST:
+        problem = f": more than {MOST} either way."
+    elif max(shape) > believable(path):
+        problem = f", in a file of {path.stat().st_size} bytes. Is the number right?"
+    elif not rows_fit(shape[0]):
+        problem = ": that many rows do not fit into memory. Is the number right?"
+    else:
+        return
+    raise LatentiaError(f"{shape[0]} rows and {shape[1]} columns{problem}", source=path, place=lines)
 
 
 def believable(path: Path) -> int:
@@ -70,5 +74,7 @@ def check_length(path: Path, line: int, n_entries: int, least: int) -> None:
     size = path.stat().st_size
     if not is_compressed(path) and least * n_entries - 1 > size:
         raise LatentiaError(
-            f"{path}, line {line}: promises {n_entries} entries, which do not fit into a file of {size} bytes: truncated?"
+            f"promises {n_entries} entries, which do not fit into a file of {size} bytes: truncated?",
+            source=path,
+            place=f"line {line}",
         )

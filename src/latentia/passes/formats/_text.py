@@ -71,8 +71,7 @@ def reusable(path: str | os.PathLike[str]) -> Iterator[Path]:
         try:
             yield copy
         except LatentiaError as error:
-            error.problem = error.problem.replace(str(copy), str(source))
-            error.args = (str(error).replace(str(copy), str(source)),)
+            error.rename_source(copy, source)
             raise
 
 
@@ -107,7 +106,7 @@ def find_encoding(path: Path, file: BinaryIO, encoding: str | None = None) -> st
     start = file.read(_LOOKED_AT)
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):
-            raise LatentiaError(f"{path}: not a text file, but {what}. Save its text as a plain text file.")
+            raise LatentiaError(f"not a text file, but {what}. Save its text as a plain text file.", source=path)
     if encoding is None:
         found = next((name for mark, name in _MARKS.items() if start.startswith(mark)), "utf-8-sig")
     else:
@@ -115,7 +114,7 @@ def find_encoding(path: Path, file: BinaryIO, encoding: str | None = None) -> st
     if b"\0" in start and found == "utf-8-sig":
         found = _unmarked(start) if encoding is None else found
     if b"\0" in start and found == "utf-8-sig":
-        raise LatentiaError(f"{path}: not a text file.")
+        raise LatentiaError("not a text file.", source=path)
     problem = _scan(path, file, found)
     if problem and encoding is None and found == "utf-8-sig" and _is_western(file):
         found, problem = _WESTERN, None
@@ -169,18 +168,21 @@ def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
                 byte = f" (byte {error.object[error.start]:#x})"
             name = encoding.removesuffix("-sig").upper()
             return LatentiaError(
-                f"{path}, line {line}: not {name} text{byte}. Save it as UTF-8, or name its encoding with "
-                f"{write_parameter('encoding')}."
+                f"not {name} text{byte}. Save it as UTF-8, or name its encoding with {write_parameter('encoding')}.",
+                source=path,
+                place=f"line {line}",
             )
         if "\0" in text:
             line += text.count("\n", 0, text.index("\0"))
             return LatentiaError(
-                f"{path}, line {line}: a NUL byte, which no text has: the file is damaged or not a text."
+                "a NUL byte, which no text has: the file is damaged or not a text.", source=path, place=f"line {line}"
             )
         line += text.count("\n")
         length = len(text) - text.rfind("\n") - 1 if "\n" in text else length + len(text)
         if length > LONGEST_LINE:
-            return LatentiaError(f"{path}, line {line}: longer than {LONGEST_LINE} characters. Cut it into lines.")
+            return LatentiaError(
+                f"longer than {LONGEST_LINE} characters. Cut it into lines.", source=path, place=f"line {line}"
+            )
         if not piece:
             return None
 
@@ -213,7 +215,7 @@ def readable(path: Path, what: str = "read") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise LatentiaError(f"{path}: cannot be {what} ({error.strerror or error}).") from error
+        raise LatentiaError(f"cannot be {what} ({error.strerror or error}).", source=path) from error
 
 
 def bytes_read(file: Any) -> int:
@@ -245,14 +247,15 @@ def _drain(path: Path, target: Any) -> None:
     with open(path, "rb", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as pipe:
         mode = os.fstat(pipe.fileno()).st_mode
         if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not pipe.isatty()):
-            raise LatentiaError(f"{path}: a device, and a file or a pipe is needed.")
+            raise LatentiaError("a device, and a file or a pipe is needed.", source=path)
         poll = select.poll()
         poll.register(pipe, select.POLLIN)
         ready = poll.poll(1000 * _PATIENCE)
         first = pipe.read(_CHUNK)  # None: there is a writer, who has written nothing yet
         if first == b"" and not ready:
             raise LatentiaError(
-                f"{path}: a pipe that nobody has opened for writing in {_PATIENCE:g} seconds. Start what writes to it."
+                f"a pipe that nobody has opened for writing in {_PATIENCE:g} seconds. Start what writes to it.",
+                source=path,
             )
         target.write(first or b"")
         os.set_blocking(pipe.fileno(), True)
@@ -301,7 +304,9 @@ def chunks(path: Path, file: BinaryIO, progress: bool, line: int = 1) -> Iterato
             rest = chunk[cut:]
             if len(rest) > LONGEST_LINE:
                 at = line + chunk.count(b"\n", 0, cut)
-                raise LatentiaError(f"{path}, line {at}: longer than {LONGEST_LINE} bytes, which no row is.")
+                raise LatentiaError(
+                    f"longer than {LONGEST_LINE} bytes, which no row is.", source=path, place=f"line {at}"
+                )
             if cut:
                 piece = np.frombuffer(chunk, np.uint8, cut)
                 yield piece, line
@@ -312,7 +317,9 @@ def chunks(path: Path, file: BinaryIO, progress: bool, line: int = 1) -> Iterato
 
 def refuse_nul(path: Path, line: int) -> NoReturn:
     """Raise for a line with a NUL byte."""
-    raise LatentiaError(f"{path}, line {line}: a NUL byte, which no text has: the file is damaged or not a text.")
+    raise LatentiaError(
+        "a NUL byte, which no text has: the file is damaged or not a text.", source=path, place=f"line {line}"
+    )
 
 
 @contextlib.contextmanager
@@ -349,8 +356,10 @@ def fail(
 ) -> NoReturn:
     """Raise for line ``number`` (from 0) of a chunk whose first line is ``line``: a hint, and the parameter it is about."""
     text = bytes(buffer).split(b"\n")[number][:80].decode("utf-8", "replace")
-    problem = f"{path}, line {line + number}: expected {expected}, found {text!r}.{hint}"
-    raise LatentiaError(problem, parameter=parameter, value=value)
+    raise LatentiaError(
+        f"expected {expected}, found {text!r}.{hint}", parameter=parameter, value=value, source=path,
+        place=f"line {line + number}",
+    )  # fmt: skip
 
 
 def shown(line: bytes) -> str:

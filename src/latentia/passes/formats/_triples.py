@@ -119,7 +119,7 @@ def _compact(triples: Triples, csr: sparse.csr_array) -> sparse.csr_array:
             problem = f"a word occurs more than {MOST} times in one document: the counts cannot be right."
         else:
             problem = f"the entries of one cell add up to {csr.data[~fits][0]:g}, which is too large."
-        raise LatentiaError(f"{triples.path}: {problem}")
+        raise LatentiaError(f"{problem}", source=triples.path)
     return csr.astype(triples.dtype, copy=False)
 
 
@@ -160,10 +160,10 @@ def entries(
                 fail(path, line, buffer, bad, expected)
             found += len(arrays[0])
             if found > promised:
-                raise LatentiaError(f"{path}: the header promises {promised} entries, and there are more.")
+                raise LatentiaError(f"the header promises {promised} entries, and there are more.", source=path)
             yield arrays
     if found != promised:
-        raise LatentiaError(f"{path}: the header promises {promised} entries and {found} were found: truncated?")
+        raise LatentiaError(f"the header promises {promised} entries and {found} were found: truncated?", source=path)
 
 
 def limits(dtype: str) -> tuple[bool, float, float]:

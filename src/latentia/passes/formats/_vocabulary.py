@@ -28,4 +28,4 @@ def vocabulary_beside(path: Path, n_words: int) -> list[str] | None:
         return words
     if file.name == "vocab.txt" and not path.name.startswith("docword"):
         return None  # of something else in the folder
-    raise LatentiaError(f"{file}: {len(words)} words, and {path.name} has {n_words} columns: they must agree.")
+    raise LatentiaError(f"{len(words)} words, and {path.name} has {n_words} columns: they must agree.", source=file)

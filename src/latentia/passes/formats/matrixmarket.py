@@ -80,7 +80,9 @@ def _head(path: Path) -> _Head:
     check_shape(path, f"line {number}", (n_rows, n_columns))
     if mirror and n_rows != n_columns:
         raise LatentiaError(
-            f"{path}, line {number}: {n_rows} rows and {n_columns} columns, and a {symmetry} table is square."
+            f"{n_rows} rows and {n_columns} columns, and a {symmetry} table is square.",
+            source=path,
+            place=f"line {number}",
         )
     numbers_of_array = n_rows * (n_columns + mirror) // 2 if mirror else n_rows * n_columns
     n_entries = stated[0] if stated else numbers_of_array
@@ -96,7 +98,7 @@ def _first_beyond_comments(path: Path, file: BinaryIO) -> tuple[int, bytes]:
             refuse_nul(path, number)
         number, line = number + 1, file.readline()
     if not line:
-        raise LatentiaError(f"{path}: has no line with its size.")
+        raise LatentiaError("has no line with its size.", source=path)
     return number, line
 
 
@@ -105,7 +107,7 @@ def _size(path: Path, number: int, line: bytes, n: int) -> list[int]:
     parts = line.split()
     if len(parts) != n or not all(part.isdigit() for part in parts):
         wanted = ("'rows columns'", "'rows columns entries'")[n - 2]
-        raise LatentiaError(f"{path}, line {number}: expected {wanted}, found {shown(line)}.")
+        raise LatentiaError(f"expected {wanted}, found {shown(line)}.", source=path, place=f"line {number}")
     return [header_number(path, number, part) for part in parts]
 
 
@@ -114,16 +116,21 @@ def _kind(path: Path, line: bytes) -> tuple[str, str, str]:
     words = line.decode("latin-1").lower().split()
     if words[3:4] == ["complex"] or words[4:5] == ["hermitian"]:
         raise LatentiaError(
-            f"{path}, line 1: a table of complex numbers ({' '.join(words[3:5])}), and real ones are needed. Save their real "
-            "parts."
+            f"a table of complex numbers ({' '.join(words[3:5])}), and real ones are needed. Save their real parts.",
+            source=path,
+            place="line 1",
         )
     known: tuple[Container[str], ...] = (["%%matrixmarket"], ["matrix"], _LAYOUTS, _FIELDS, _SYMMETRIES)
     if len(words) != 5 or not all(word in allowed for word, allowed in zip(words, known, strict=True)):
         raise LatentiaError(
-            f"{path}, line 1: expected '%%MatrixMarket matrix coordinate integer general' or alike, found {shown(line)}."
+            f"expected '%%MatrixMarket matrix coordinate integer general' or alike, found {shown(line)}.",
+            source=path,
+            place="line 1",
         )
     if words[2:4] == ["array", "pattern"]:
-        raise LatentiaError(f"{path}, line 1: an array has numbers, and no pattern; it may be real or integer.")
+        raise LatentiaError(
+            "an array has numbers, and no pattern; it may be real or integer.", source=path, place="line 1"
+        )
     return words[2], words[3], words[4]
 
 

@@ -56,8 +56,10 @@ def _width(path: Path) -> int:
                 return found
             if found:
                 text = line.strip()[:80].decode("utf-8", "replace")
-                raise LatentiaError(f"{path}, line {number}: expected two or three whole numbers, found {text!r}.")
-    raise LatentiaError(f"{path}: there are no pairs in the file.")
+                raise LatentiaError(
+                    f"expected two or three whole numbers, found {text!r}.", source=path, place=f"line {number}"
+                )
+    raise LatentiaError("there are no pairs in the file.", source=path)
 
 
 def is_array(path: Path) -> bool:
@@ -71,18 +73,19 @@ def is_array(path: Path) -> bool:
 def map_array(path: Path) -> np.ndarray:
     """The array of a ``.npy`` file, whose header is checked against the file, mapped into memory."""
     if is_compressed(path):
-        raise LatentiaError(f"{path}: a packed .npy file cannot be mapped into memory. Unpack it first.")
+        raise LatentiaError("a packed .npy file cannot be mapped into memory. Unpack it first.", source=path)
     shape, by_columns, dtype, start = _header(path)
     if len(shape) != 2 or shape[0] < 0 or shape[1] not in (2, 3) or dtype.kind not in "iuf":
         raise LatentiaError(
-            f"{path}: holds an array of shape {shape} and type {dtype}, and a list of pairs is two or three columns of whole "
-            "numbers. Read other tables with Blocks.from_array(numpy.load(path, mmap_mode='r'))."
+            f"holds an array of shape {shape} and type {dtype}, and a list of pairs is two or three columns of whole "
+            "numbers. Read other tables with Blocks.from_array(numpy.load(path, mmap_mode='r')).",
+            source=path,
         )
     there = os.stat(path).st_size - start
     if shape[0] * shape[1] * dtype.itemsize > there:
-        raise LatentiaError(f"{path}: its header promises {shape[0]} pairs, and {there} bytes follow: truncated?")
+        raise LatentiaError(f"its header promises {shape[0]} pairs, and {there} bytes follow: truncated?", source=path)
     if not shape[0]:
-        raise LatentiaError(f"{path}: there are no pairs in the file.")
+        raise LatentiaError("there are no pairs in the file.", source=path)
     table = np.memmap(path, dtype, "r", start, shape, "F" if by_columns else "C")
     _check_numbers(path, table)
     return table
@@ -99,8 +102,9 @@ def _check_numbers(path: Path, table: np.ndarray) -> None:
             row, column = (int(at) for at in np.unravel_index(bad.argmax(), bad.shape))
             what = f"has the word {piece[row, column]}" if column < 2 else f"is counted {piece[row, column]} times"
             raise LatentiaError(
-                f"{path}: Pair {start + row} {what}. Whole numbers are needed, those of words from 0 to {most} in a file of "
-                f"{os.stat(path).st_size} bytes."
+                f"Pair {start + row} {what}. Whole numbers are needed, those of words from 0 to {most} in a file of "
+                f"{os.stat(path).st_size} bytes.",
+                source=path,
             )
 
 
@@ -113,4 +117,4 @@ def _header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype, int]:
     except OSError:
         raise
     except Exception as error:  # whatever NumPy meets while it evaluates a damaged header
-        raise LatentiaError(f"{path}: not a readable NumPy file ({error}).") from error
+        raise LatentiaError(f"not a readable NumPy file ({error}).", source=path) from error

@@ -30,18 +30,18 @@ def open_parquet(path: Path) -> Iterator[Any]:
             names = file.schema_arrow.names
             name, times = Counter(names).most_common(1)[0] if names else ("", 0)
             if times > 1:
-                raise LatentiaError(f"{path}: two columns are called {name!r}. Give each its own name.")
+                raise LatentiaError(f"two columns are called {name!r}. Give each its own name.", source=path)
             unpacked = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
             size = path.stat().st_size
             if unpacked > max_unpacked_size(size):
-                raise LatentiaError(f"{path}: its {size} bytes unpack to {unpacked}, which no table does.")
+                raise LatentiaError(f"its {size} bytes unpack to {unpacked}, which no table does.", source=path)
             if not file.metadata.num_rows:
-                raise LatentiaError(f"{path}: the table has no rows.")
+                raise LatentiaError("the table has no rows.", source=path)
             yield file
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the file system
-        raise LatentiaError(f"{path}: not a readable Parquet file ({error}).") from error
+        raise LatentiaError(f"not a readable Parquet file ({error}).", source=path) from error
 
 
 def arrow_kind(kind: Any) -> str:
@@ -60,12 +60,13 @@ def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, op
         columns = [str(c) for c in options.get("columns") or schema.names]
         unknown = sorted(set(columns) - set(schema.names))
         if unknown:
-            raise LatentiaError(f"{path}: no column {unknown[0]!r}. It has {', '.join(schema.names[:20])}.")
+            raise LatentiaError(f"no column {unknown[0]!r}. It has {', '.join(schema.names[:20])}.", source=path)
         for name in columns:
             kind = schema.field(name).type
             if arrow_kind(kind) == "text":
                 raise LatentiaError(
-                    f"{path}: column {name!r} holds {kind}, and numbers are needed. Choose with {write_parameter('columns')}."
+                    f"column {name!r} holds {kind}, and numbers are needed. Choose with {write_parameter('columns')}.",
+                    source=path,
                 )
         with CacheWriter(folder, [len(columns)], columns, source) as writer:
             start = 0
@@ -82,9 +83,11 @@ def _numbers(path: Path, name: str, column: Any, start: int) -> np.ndarray:
     try:
         values = column.cast("float64").to_numpy(zero_copy_only=False)
     except pyarrow.ArrowInvalid as error:
-        raise LatentiaError(f"{path}, column {name!r}: {error}.") from error
+        raise LatentiaError(f"{error}.", source=path, place=f"column {name!r}") from error
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
         found = f"{values[at]} is not a number" if column[at].is_valid else "no value"
-        raise LatentiaError(f"{path}, row {start + at + 1}, column {name!r}: {found}. Correct it, or drop the row.")
+        raise LatentiaError(
+            f"{found}. Correct it, or drop the row.", source=path, place=f"row {start + at + 1}, column {name!r}"
+        )
     return values

@@ -70,9 +70,11 @@ def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, op
             found += x.shape[0]
         if layout.n_rows is not None and found != layout.n_rows:
             hint = "truncated?" if found < layout.n_rows else "remove the others, blank lines too."
-            raise LatentiaError(f"{path}: the first line promises {layout.n_rows} rows and {found} were found: {hint}")
+            raise LatentiaError(
+                f"the first line promises {layout.n_rows} rows and {found} were found: {hint}", source=path
+            )
         if not found:
-            raise LatentiaError(f"{path}: there are no rows in the file.")
+            raise LatentiaError("there are no rows in the file.", source=path)
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -89,15 +91,17 @@ def _check_options(options: dict[str, Any]) -> None:
 def _headed(path: Path, header: list[int], options: dict[str, Any]) -> _Layout:
     """What the first line says; numbers count from 0 unless the options say otherwise."""
     n_rows, *sizes = header
-    said = f"{path}: its first line says {sizes[0]} features and {sizes[1]} labels"
+    said = f"its first line says {sizes[0]} features and {sizes[1]} labels"
     for name, size in zip(("n_features", "n_labels"), sizes, strict=True):
         if options.get(name) not in (None, size):
-            raise LatentiaError(f"{said}: they must agree.", parameter=name, value=options[name])
+            raise LatentiaError(f"{said}: they must agree.", parameter=name, value=options[name], source=path)
     if max(sizes) > MOST:
-        raise LatentiaError(f"{said}: more than {MOST}.")
+        raise LatentiaError(f"{said}: more than {MOST}.", source=path)
     for name, size in zip(("n_features", "n_labels"), sizes, strict=True):
         if size > believable(path) and options.get(name) is None:
-            raise LatentiaError(f"{said}, in {path.stat().st_size} bytes. If that is right, say {name}={size}.")
+            raise LatentiaError(
+                f"{said}, in {path.stat().st_size} bytes. If that is right, say {name}={size}.", source=path
+            )
     zero_based, labels = given = [options.get(name) for name in _PARAMETERS]
     zero_based = True if zero_based is None else zero_based
     return _Layout(n_rows, [int(not zero_based), int(not (zero_based if labels is None else labels))], sizes, given)
@@ -115,11 +119,12 @@ def _unheaded(path: Path, options: dict[str, Any], progress: bool) -> _Layout:
         start = [True, True if labels is None else labels]
     unclear = [i for i in (0, 1) if start[i] is None and ranges[i][0] > 0]
     if unclear:
-        raise LatentiaError(_unclear(path, unclear, ranges), parameter=_PARAMETERS[unclear[0]], value=None)
+        raise LatentiaError(_unclear(path, unclear, ranges), parameter=_PARAMETERS[unclear[0]], value=None, source=path)
     bases = [int(zero is not None and not zero) for zero in start]
     if sizes[0] is None and ranges[0][1] < 0:
         raise LatentiaError(
-            f"{path}: there is no feature in the file that tells how many there are.",
+            "there is no feature in the file that tells how many there are.",
+            source=path,
             parameter="n_features",
             value=None,
         )
@@ -148,7 +153,7 @@ def _unclear(path: Path, unclear: list[int], ranges: list[tuple[int, int]]) -> s
     if 0 in unclear and ranges[1][0] == 0:
         advice += "; if only the features count from 1, say of the labels that they count from 0"
     return (
-        f"{path}: has no first line 'rows features labels', and no 0 among the "
+        "has no first line 'rows features labels', and no 0 among the "
         f"{' and '.join(_NAMES[i] for i in unclear)}, which may count from 0 or from 1. Found {' and '.join(found)}. "
         f"{advice}."
     )
@@ -177,7 +182,7 @@ def _tables(path: Path, pieces: list[np.ndarray], sizes: list[int]) -> tuple[spa
     y.sum_duplicates()
     y.data[:] = 1
     if not np.isfinite(x.data).all():
-        raise LatentiaError(f"{path}: the values of a feature that a line names twice add up to infinity.")
+        raise LatentiaError("the values of a feature that a line names twice add up to infinity.", source=path)
     return x, y
 
 

@@ -18,8 +18,9 @@ def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, op
     for number, text in enumerate(header, 1):
         if not text.isdigit():
             raise LatentiaError(
-                f"{path}, line {number}: expected the number of {('documents', 'words', 'entries')[number - 1]}, "
-                f"found {shown(text)}."
+                f"expected the number of {('documents', 'words', 'entries')[number - 1]}, found {shown(text)}.",
+                source=path,
+                place=f"line {number}",
             )
     n_rows, n_columns, nnz = (header_number(path, number, text) for number, text in enumerate(header, 1))
     check_shape(path, "lines 1 and 2", (n_rows, n_columns))

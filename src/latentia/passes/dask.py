@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._frames import column_names_of
 from ..exceptions import LatentiaError
 from .accumulate import accumulate
 from .blocks import BlockDigests, Blocks, RowGroups, SomeRows, TableBlocks, sequence_lengths, some_places
@@ -134,8 +135,8 @@ def from_collections(
     import_extra("dask")
     if not parts:
         raise LatentiaError("Blocks.from_dask needs at least one collection.")
-    if len(parts) == 1 and isinstance(parts[0], (list, tuple)):  # delayed blocks
-        delayed, collections = list(parts[0]), []
+    if len(parts) == 1 and (isinstance(parts[0], (list, tuple)) or _is_delayed(parts[0])):
+        delayed, collections = [parts[0]] if _is_delayed(parts[0]) else list(parts[0]), []
         if not delayed:
             raise LatentiaError("Blocks.from_dask: the list of delayed blocks is empty.")
     else:
@@ -152,13 +153,8 @@ def from_collections(
             raise LatentiaError(f"The parts have {found} chunks: rechunk or repartition them alike.")
         delayed = [tuple(own) for own in zip(*rows, strict=True)]
     chunks = _recipes(delayed, delayed if not collections else [part for part in collections if is_collection(part)])
-    shapes = _shapes(chunks)
-    for number, own in enumerate(shapes):
-        if len({shape[0] for shape in own}) > 1:
-            found = ", ".join(str(shape[0]) for shape in own)
-            raise LatentiaError(f"Chunk {number} has {found} rows in its parts: aligned parts need equally many.")
-        if [shape[1] for shape in own] != [shape[1] for shape in shapes[0]]:
-            raise LatentiaError(f"Chunk {number} has other numbers of columns than chunk 0.")
+    shapes, columns = zip(*_looks(chunks), strict=True)
+    _check_chunks(shapes, columns)
     boundaries = np.concatenate([[0], np.cumsum([own[0][0] for own in shapes])]).astype(np.int64)
     widths = [shape[1] for shape in shapes[0]]
     if names is not None and len(names) != widths[0]:
@@ -167,6 +163,21 @@ def from_collections(
     return ChunkBlocks(
         chunks, boundaries, widths, lengths=checked, names=None if names is None else [str(name) for name in names]
     )
+
+
+def _check_chunks(shapes: Sequence[Any], columns: Sequence[Any]) -> None:
+    """Raise unless the parts of every chunk have as many rows, and all chunks the columns of the first."""
+    for number, own in enumerate(shapes):
+        if len({shape[0] for shape in own}) > 1:
+            found = ", ".join(str(shape[0]) for shape in own)
+            raise LatentiaError(f"Chunk {number} has {found} rows in its parts: aligned parts need equally many.")
+        if [shape[1] for shape in own] != [shape[1] for shape in shapes[0]]:
+            raise LatentiaError(f"Chunk {number} has other numbers of columns than chunk 0.")
+        for names_here, names_first in zip(columns[number], columns[0], strict=True):
+            for name, expected in zip(names_here or (), names_first or (), strict=False):
+                if name != expected:
+                    problem = f"Chunk {number} has column {name!r} where chunk 0 has {expected!r}"
+                    raise LatentiaError(f"{problem}: expected the same columns, in one order.", column=name)
 
 
 def _even(collections: list[Any], lengths: np.ndarray | None) -> list[Any]:
@@ -223,18 +234,19 @@ def _recipes(chunks: list[Any], collections: list[Any]) -> list[Any]:
     return list(client.compute([dask.delayed(list)(list(c)) if isinstance(c, tuple) else c for c in chunks]))
 
 
-def _shapes(chunks: Sequence[Any]) -> list[list[tuple[int, int]]]:
-    """Shapes of the parts of every chunk: in one pass, which also brings errors of the data to light early."""
+def _looks(chunks: Sequence[Any]) -> list[tuple[list[tuple[int, int]], list[list[str] | None]]]:
+    """Shapes and columns of the parts of every chunk: in one pass, which also brings errors of the data to light early."""
     client = client_in_use()
     if client is None:
-        return [_shapes_of(chunk) for chunk in chunks]
+        return [_look(chunk) for chunk in chunks]
     with cluster_at_work():
-        return list(client.gather([client.submit(_shapes_of, chunk, pure=False) for chunk in chunks]))
+        return list(client.gather([client.submit(_look, chunk, pure=False) for chunk in chunks]))
 
 
-def _shapes_of(chunk: Any) -> list[tuple[int, int]]:
+def _look(chunk: Any) -> tuple[list[tuple[int, int]], list[list[str] | None]]:
     made = chunk() if isinstance(chunk, _Recipe) else chunk  # what a future stands for comes in its place
-    return [table.shape for table in _tables(made)]
+    parts = made if isinstance(made, (tuple, list)) else [made]
+    return [table.shape for table in _tables(made)], [column_names_of(part) for part in parts]
 
 
 def _persisted(collections: list[Any]) -> bool:
@@ -269,7 +281,12 @@ class _Recipe:
     def __call__(self) -> Any:
         import dask
 
-        found = [dask.get(graph, keys)[0] for graph, keys in self._graphs]
+        try:
+            found = [dask.get(graph, keys)[0] for graph, keys in self._graphs]
+        except LatentiaError:
+            raise
+        except Exception as error:
+            raise LatentiaError(f"A chunk of the data could not be made ({type(error).__name__}: {error}).") from error
         return found[0] if self._single else found
 
 
@@ -280,6 +297,10 @@ def _made(chunk: Any) -> Any:
         if client is not None and not on_worker():
             chunk = client.submit(chunk, pure=False)
         return chunk.result() if _is_future(chunk) else chunk()
+
+
+def _is_delayed(value: Any) -> bool:
+    return is_collection(value) and type(value).__name__.startswith("Delayed")
 
 
 def _is_future(chunk: Any) -> bool:
@@ -314,7 +335,7 @@ def in_blocks(
             rest[name] = value.compute()
     if not several and not is_collection(table):
         return (table,), rest | ({} if lengths is None else {"lengths": lengths})
-    if several and all(type(part).__name__ == "Delayed" for part in parts):
+    if all(map(_is_delayed, parts)):
         parts = [parts]
     return (from_collections(*parts, lengths=lengths, vectorizer=vectorizer),), rest
 

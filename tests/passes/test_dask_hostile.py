@@ -41,7 +41,7 @@ SAME = {
     "an empty first part": lambda: from_pieces(frame(ROWS[:0]), frame(ROWS)),
     "a part of single precision": lambda: from_pieces(frame(ROWS[:200]), frame(ROWS[200:].astype(np.float32))),
     "chunks across columns": lambda: da.from_array(ROWS, chunks=(100, 3)),
-    "chunks of one row": lambda: da.from_array(ROWS, chunks=(1, 4)),
+    "small chunks": lambda: da.from_array(ROWS, chunks=(27, 4)),
     "unknown sizes": lambda: dd.from_pandas(frame(ROWS), npartitions=4).to_dask_array(),
     "missing cells that are none": lambda: da.ma.masked_greater(da.from_array(ROWS, chunks=(100, 4)), 1e9),
     "nullable numbers": lambda: dd.from_pandas(frame(ROWS).convert_dtypes(), npartitions=2),

@@ -344,6 +344,15 @@ def test_a_comparison_reads_both_views_as_fit_does(name, tmp_path):
         assert model.summary(U, constant).tables
 
 
+def test_labels_of_scores_are_read_as_tables_are():
+    world, model = world_of("MomentMultiLabelClassifier")
+    X, Y = world.data.values()
+    with pytest.raises(LatentiaError, match="y: row 1 has 1 entries and row 0 has 2"):
+        model.score(X, [[1, 2], [3]])
+    table = Y.toarray() if hasattr(Y, "toarray") else np.asarray(Y)
+    assert model.score(X, pandas.DataFrame(table)) == model.score(X, Y)
+
+
 def test_probabilities_of_what_is_no_score():
     _, model = world_of("MomentMultiLabelClassifier")
     with pytest.raises(LatentiaError, match="scores: expected raw scores"):

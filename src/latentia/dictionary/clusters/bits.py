@@ -62,7 +62,8 @@ def connection_graph(rows: np.ndarray, threshold: float, n_jobs: int | None = No
     threshold : float
     n_jobs : int, optional
     """
-    single = np.ascontiguousarray(rows, dtype=np.float32)
+    size = np.ldexp(1.0, np.frexp(np.abs(rows).max(initial=0.0))[1] - 1)  # A power of two changes no digit.
+    single, threshold = np.ascontiguousarray(rows / size, dtype=np.float32), threshold / size / size
     p = len(single)
     words = np.zeros((p, -(-p // 64)), dtype=np.uint64)
 

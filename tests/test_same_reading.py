@@ -334,7 +334,7 @@ def test_fits_on_halves_of_blocks_are_those_of_the_table(name):
 def test_a_comparison_reads_both_views_as_fit_does(name, tmp_path):
     world, model = world_of(name)
     U, V = world.data["U"], world.data["V"]
-    for data in ((U[:, :-1], V), (U, V[:, :-1]), (U[:-1], V), (Blocks.from_array(U),), (U[:1], V[:1]), (U[:0], V[:0])):
+    for data in ((U[:, :-1], V), (U, V[:, :-1]), (U[:-1], V), (Blocks.from_array(U),), (U[:1], V[:1]), (0 * U, V)):
         with pytest.raises(LatentiaError):
             model.report(tmp_path / "page.html", *data)
     assert not list(tmp_path.iterdir())

@@ -122,7 +122,8 @@ def _complement(rows: np.ndarray, others: np.ndarray, model: Any) -> np.ndarray:
     width = rows.shape[1]
     kind = kind_of(model)
     needed = len(answer_of(model, rows)) - (kind == "mixture") if kind in ("pca", "mixture") else 1
-    most = min(width - max(1, needed), others.shape[1])
+    ranks = [int(np.linalg.matrix_rank(part)) for part in (rows, others)]  # No canonical direction is beyond them.
+    most = min(width - max(1, needed), *ranks)
     if most < 1:
         return np.eye(width)
     # A few rows with the covariance of all: it is all that canonical directions depend on.
@@ -135,7 +136,8 @@ def _complement(rows: np.ndarray, others: np.ndarray, model: Any) -> np.ndarray:
         found = CCA(n_components=wanted, scale=False).fit(few[:, :width], few[:, width:])
     if model.n_shared is None:
         pairs = zip(*(part.T for part in found.transform(few[:, :width], few[:, width:])), strict=True)
-        clear = [abs(float(np.corrcoef(a, b)[0, 1])) > _CLEAR for a, b in pairs]
+        with np.errstate(divide="ignore", invalid="ignore"):  # A constant score has no correlation, which is not clear.
+            clear = [abs(float(np.corrcoef(a, b)[0, 1])) > _CLEAR for a, b in pairs]
         wanted = max(1, clear.index(False) if False in clear else len(clear))
     leading = np.linalg.qr(found.x_rotations_[:, :wanted])[0]
     return np.asarray(np.linalg.svd(leading, full_matrices=True)[0][:, wanted:])

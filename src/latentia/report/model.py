@@ -183,6 +183,8 @@ def _contrast(tell: Tell, model: Any, U: Any = None, V: Any = None, y: Any = Non
         raise LatentiaError(f"U has {blocks.n_rows} rows, and simpler methods need at least {needed}.")
     U, V, *others = (np.vstack([_dense(block[i]) for block in blocks]) for i in range(len(blocks.shapes)))
     y = others[0].ravel() if others else y
+    if not np.ptp(U, axis=0).any():
+        raise LatentiaError("All rows of U are the same: there is nothing to compare.")
     if y is not None:
         check_same_rows(U=len(U), y=len(y))
     return tell(model, U, V, y, **names | for_v | options)

@@ -282,7 +282,8 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
         (
             "3 5 4\n" + ROWS.replace("4:1", "5:1"),
             [],
-            "x.txt, line 4: expected features from 0 to 4, not 5, found '2 3:1 5:1'. Does the file count from 1?",
+            "x.txt, line 4: --zero-based/--one-based: expected features from 0 to 4, not 5, found '2 3:1 5:1'. Does the "
+            "file count from 1?",
         ),
         ("1 1:1\n2 2:1\n", [], "--zero-based/--one-based: "),
         ("2 1:1\n0 2:1\n", ["--one-based"], "--labels-zero-based/--labels-one-based: "),

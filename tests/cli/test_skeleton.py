@@ -753,7 +753,7 @@ def test_the_encoding_of_a_table(call, refused, tmp_path, command):
 @pytest.mark.parametrize("command", ["mixture", "matrix", "topics"])
 def test_what_is_no_text_has_no_encoding(refused, counts, command):
     said = refused(command, counts, "-k", 2, "--encoding", "utf-8")
-    assert said == f"encoding='utf-8': {counts} is no text, and its encoding cannot be chosen. Leave it out."
+    assert said == f"--encoding utf-8: {counts} is no text, and its encoding cannot be chosen. Leave it out."
 
 
 def test_a_table_of_results_is_exact(tmp_path):

@@ -280,10 +280,10 @@ def test_words_of_a_table_are_left_out_and_counted(call, refused, tmp_path, corp
     ("option", "message"),
     [
         (["--split", "chapters"], "--split chapters: use chapter, paragraph, or a number of words"),
-        (["--split", "chapter"], "x.txt: no headings of chapters were found"),
+        (["--split", "chapter"], "x.txt: --split chapter: no headings of chapters were found"),
         (["--stop-words", "germann"], "did you mean 'german'?"),
         (["--stop-words", "absent.txt"], "--stop-words absent.txt: no such file"),
-        (["--metadata", "absent.csv"], "absent.csv: no such file"),
+        (["--metadata", "absent.csv"], "absent.csv: --metadata: no such file"),
     ],
 )
 def test_options_of_texts_that_cannot_be_used(refused, tmp_path, option, message):
@@ -293,8 +293,7 @@ def test_options_of_texts_that_cannot_be_used(refused, tmp_path, option, message
 
 def test_a_column_that_nobody_named(refused, tmp_path):
     (tmp_path / "x.csv").write_text("id,body\n1,house\n")
-    assert refused("topics", tmp_path / "x.csv").startswith("column=None: ")
-    assert "which column holds the text? There are id, body" in refused("topics", tmp_path / "x.csv")
+    assert "x.csv: --column: which column holds the text? There are id, body" in refused("topics", tmp_path / "x.csv")
 
 
 def test_stop_words_of_languages_and_files(call, tmp_path):

@@ -119,7 +119,7 @@ def dirichlet_fit(mean_logs: np.ndarray, start: np.ndarray, n_steps: int = 5) ->
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _psi(x):  # pragma: no cover - compiled
+def _psi(x):
     """Digamma, to 1e-10, for positive numbers."""
     below = 0.0
     while x < 6.0:
@@ -132,7 +132,7 @@ def _psi(x):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _steps(rows, counts, n_rows, alpha, n_steps, gamma, a, gain):  # pragma: no cover - compiled
+def _steps(rows, counts, n_rows, alpha, n_steps, gamma, a, gain):
     """Steps of the fixed point on ``gamma``, in place."""
     k = len(alpha)
     for _ in range(n_steps):
@@ -155,7 +155,7 @@ def _steps(rows, counts, n_rows, alpha, n_steps, gamma, a, gain):  # pragma: no 
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _bound(rows, counts, n_rows, alpha, log_gammas, log_gamma_total, gamma, a):  # pragma: no cover - compiled
+def _bound(rows, counts, n_rows, alpha, log_gammas, log_gamma_total, gamma, a):
     """The lower bound of the evidence."""
     k = len(alpha)
     total = 0.0
@@ -179,7 +179,7 @@ def _bound(rows, counts, n_rows, alpha, log_gammas, log_gamma_total, gamma, a): 
 
 
 @njit(cache=True, nogil=True)
-def _cut(estimate, deviations, of_columns, shares):  # pragma: no cover - compiled
+def _cut(estimate, deviations, of_columns, shares):
     """Leave in ``shares`` what is above so many deviations, and return how many are."""
     n_kept = 0
     for c in range(len(shares)):
@@ -190,9 +190,7 @@ def _cut(estimate, deviations, of_columns, shares):  # pragma: no cover - compil
 
 
 @njit(cache=True, nogil=True)
-def _race(
-    data, indices, indptr, field, alpha, current, rough, of_rows, of_columns, cuts, first, last, gamma, evidence
-):  # pragma: no cover - compiled
+def _race(data, indices, indptr, field, alpha, current, rough, of_rows, of_columns, cuts, first, last, gamma, evidence):
     k = len(alpha)
     log_gammas, prior, longest = np.empty(k), 0.0, 0
     for c in range(k):

@@ -316,9 +316,7 @@ def _width(path: Path) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _parsed(  # pragma: no cover - compiled
-    buffer: np.ndarray, width: int, least: float, most: float
-) -> tuple[np.ndarray, np.ndarray, int]:
+def _parsed(buffer: np.ndarray, width: int, least: float, most: float) -> tuple[np.ndarray, np.ndarray, int]:
     """Ends (n, 2) and weights (n,) of lines of ``width`` numbers, no weights if that is 2; and the first bad line, or -1."""
     n_lines = count_lines(buffer)
     ends, weights = np.empty((n_lines, 2), np.int64), np.empty(n_lines if width == 3 else 0)

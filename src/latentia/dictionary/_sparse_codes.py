@@ -301,7 +301,7 @@ def _dense(part: Any) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _add_codes(rows, chosen, values, atoms, gram, cross, uses, rest):  # pragma: no cover - compiled
+def _add_codes(rows, chosen, values, atoms, gram, cross, uses, rest):
     for row in range(len(rows)):
         for i in range(chosen.shape[1]):
             a = chosen[row, i]

@@ -79,7 +79,7 @@ def matching_pursuit(
 
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})  # without these, a maximum is no vector operation
-def _largest(correlation):  # pragma: no cover - compiled
+def _largest(correlation):
     best = 0.0
     for j in range(len(correlation)):
         size = abs(correlation[j])
@@ -88,7 +88,7 @@ def _largest(correlation):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _pursue(products, gram, energy, tol, chosen, values, left):  # pragma: no cover - compiled
+def _pursue(products, gram, energy, tol, chosen, values, left):
     m, k = len(gram), chosen.shape[1]
     factor, along, solution = np.empty((k, k)), np.empty(k), np.empty(k)
     correlation = np.empty(m)

@@ -71,7 +71,7 @@ def token_probabilities(table: Any, topics: np.ndarray, proportions: np.ndarray)
 # Sums over topics may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long
 # as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _iterate(indptr, indices, data, first, last, by_word, alpha, max_iter, tol, weights):  # pragma: no cover - compiled
+def _iterate(indptr, indices, data, first, last, by_word, alpha, max_iter, tol, weights):
     """Iterate the proportions of rows first to last."""
     k = by_word.shape[1]
     gain = np.empty(k)
@@ -107,7 +107,7 @@ def _iterate(indptr, indices, data, first, last, by_word, alpha, max_iter, tol, 
 
 
 @njit(nogil=True, cache=True)
-def add_expected(indptr, indices, ratio, weights, total):  # pragma: no cover - compiled
+def add_expected(indptr, indices, ratio, weights, total):
     """Add ratio[e] weights[d] to the row of ``total`` of every stored entry e of document d."""
     k = weights.shape[1]
     for d in range(len(indptr) - 1):
@@ -120,7 +120,7 @@ def add_expected(indptr, indices, ratio, weights, total):  # pragma: no cover - 
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _probabilities(indptr, indices, by_word, weights, probability):  # pragma: no cover - compiled
+def _probabilities(indptr, indices, by_word, weights, probability):
     for d in range(len(indptr) - 1):
         for e in range(indptr[d], indptr[d + 1]):
             p = 0.0

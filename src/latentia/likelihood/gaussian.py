@@ -77,7 +77,7 @@ def _dense(X: Any) -> np.ndarray:
 
 # Sums over columns may be reordered, which lets them use vector registers; the order is fixed when this is compiled.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _gaussian(rows, means, precisions, constant, log_density):  # pragma: no cover - compiled
+def _gaussian(rows, means, precisions, constant, log_density):
     k, d = means.shape
     for t in range(len(rows)):
         for i in range(k):
@@ -89,7 +89,7 @@ def _gaussian(rows, means, precisions, constant, log_density):  # pragma: no cov
 
 
 @njit(nogil=True, cache=True)
-def _add_gaussian(rows, posterior, means, first, second):  # pragma: no cover - compiled
+def _add_gaussian(rows, posterior, means, first, second):
     k, d = means.shape
     for t in range(len(rows)):
         for i in range(k):

@@ -384,7 +384,7 @@ def multinomial_posterior(
 
 
 @njit(nogil=True, cache=True)
-def _add_log_words(indptr, indices, data, first, log_by_word, log_joint):  # pragma: no cover - compiled
+def _add_log_words(indptr, indices, data, first, log_by_word, log_joint):
     k = log_by_word.shape[1]
     for d in range(len(log_joint)):
         out = log_joint[d]
@@ -400,7 +400,7 @@ def _add_log_words(indptr, indices, data, first, log_by_word, log_joint):  # pra
 @njit(nogil=True, cache=True, error_model="numpy")
 def _without_own(
     indptr, indices, data, first, last, start, counts, words, mass, frequencies, pseudo, factors, now, new, of_rows
-):  # pragma: no cover - compiled
+):
     """Responsibilities of documents first to last, from row first - start of ``new`` on, without their own share of the counts.
 
     Probabilities of the words are over their frequencies, which keeps products in range.
@@ -471,7 +471,7 @@ def _without_own(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _rescaled(p):  # pragma: no cover - compiled
+def _rescaled(p):
     """Divide by the largest, and return its logarithm."""
     top = 0.0
     for j in range(len(p)):
@@ -482,7 +482,7 @@ def _rescaled(p):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _moved(indptr, indices, data, first, last, a, b, now, new, counts, words, mass):  # pragma: no cover - compiled
+def _moved(indptr, indices, data, first, last, a, b, now, new, counts, words, mass):
     """Move columns a to b of the counts by the new responsibilities of documents first to last, and keep these."""
     change = np.empty(b - a)
     for d in range(first, last):

@@ -54,7 +54,7 @@ def noisy_or_rows(
 
 
 @njit(nogil=True, cache=True)
-def alias_tables(probabilities):  # pragma: no cover - compiled
+def alias_tables(probabilities):
     """Walker's alias tables of every row: thresholds and aliases, both of the shape of ``probabilities``."""
     n_rows, n = probabilities.shape
     threshold = np.ones((n_rows, n))
@@ -87,7 +87,7 @@ def alias_tables(probabilities):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _sample(per_topic, threshold, alias, rng, words):  # pragma: no cover - compiled
+def _sample(per_topic, threshold, alias, rng, words):
     """Draw per_topic[d, k] words from topic k for every document d, one document after the other."""
     n_documents, n_topics = per_topic.shape
     n_words = threshold.shape[1]

@@ -78,7 +78,7 @@ def row_pieces(table: Any) -> np.ndarray:
 @njit(nogil=True, cache=True)
 def _lowered(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, weights: np.ndarray, start: int, stop: int
-) -> float:  # pragma: no cover - compiled
+) -> float:
     total = 0.0
     for i in range(start, stop):
         part = 0.0
@@ -98,7 +98,7 @@ def _product(
     out: np.ndarray,
     start: int,
     stop: int,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     k = columns.shape[1]
     for i in range(start, stop):
         for e in range(indptr[i], indptr[i + 1]):
@@ -117,7 +117,7 @@ def _ratios(
     image: np.ndarray,
     start: int,
     stop: int,
-) -> float:  # pragma: no cover - compiled
+) -> float:
     total = 0.0
     for i in range(start, stop):
         for e in range(indptr[i], indptr[i + 1]):

@@ -61,7 +61,7 @@ def moved_labels(
 
 
 @njit(nogil=True, cache=True)
-def _round(data, indices, indptr, degrees, order, labels, sums, gamma):  # pragma: no cover - compiled
+def _round(data, indices, indptr, degrees, order, labels, sums, gamma):
     """One look at every node; the number that moved. ``labels`` and ``sums`` change in place."""
     moved, weights = 0, np.zeros(len(sums))
     for i in order:

@@ -371,7 +371,7 @@ def _rows_of_chunk(scores: np.ndarray) -> int:
 
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})  # without these, a maximum is no vector operation
-def _largest(row: Any, first: Any) -> Any:  # pragma: no cover - compiled
+def _largest(row: Any, first: Any) -> Any:
     """Largest of ``_RUN`` entries."""
     best = row[first]
     for j in range(first, first + _RUN):
@@ -380,18 +380,18 @@ def _largest(row: Any, first: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _worse(value: Any, place: Any, i: Any, j: Any) -> Any:  # pragma: no cover - compiled
+def _worse(value: Any, place: Any, i: Any, j: Any) -> Any:
     return value[i] < value[j] or (value[i] == value[j] and place[i] > place[j])
 
 
 @njit(nogil=True, cache=True)
-def _swap(value: Any, place: Any, i: Any, j: Any) -> None:  # pragma: no cover - compiled
+def _swap(value: Any, place: Any, i: Any, j: Any) -> None:
     value[i], value[j] = value[j], value[i]
     place[i], place[j] = place[j], place[i]
 
 
 @njit(nogil=True, cache=True)
-def _sink(value: Any, place: Any, at: Any, n: Any) -> None:  # pragma: no cover - compiled
+def _sink(value: Any, place: Any, at: Any, n: Any) -> None:
     """Restore the heap of ``n`` entries, worst first, below ``at``."""
     while 2 * at + 1 < n:
         child = 2 * at + 1
@@ -404,7 +404,7 @@ def _sink(value: Any, place: Any, at: Any, n: Any) -> None:  # pragma: no cover 
 
 
 @njit(nogil=True, cache=True)
-def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:  # pragma: no cover - compiled
+def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:
     """Of every row a heap of the best so far; runs whose maximum does not beat its worst are passed over."""
     n, width, root = indices.shape[1], scores.shape[1], np.int64(0)  # helpers have another version for a literal 0
     for d in range(first, last):
@@ -435,9 +435,7 @@ def _auc_of_many(row: np.ndarray, own: np.ndarray) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _auc(
-    indptr: Any, indices: Any, scores: Any, first: Any, last: Any, out: Any
-) -> None:  # pragma: no cover - compiled
+def _auc(indptr: Any, indices: Any, scores: Any, first: Any, last: Any, out: Any) -> None:
     """Twice the comparisons won by own labels against all, less p^2 for those of the p own labels with each other.
 
     Rows of more than ``_FEW`` labels are passed over.
@@ -457,7 +455,7 @@ def _auc(
 
 
 @njit(nogil=True, cache=True)
-def _twice_won(row: Any, s: Any) -> Any:  # pragma: no cover - compiled
+def _twice_won(row: Any, s: Any) -> Any:
     """Entries below s, twice, and entries equal to it."""
     won = np.int32(0)  # 32 bits and a counted loop make it a vector operation; a row has fewer than 2^30 columns
     for j in range(len(row)):

@@ -117,7 +117,7 @@ def _left_out(rows: np.ndarray, sizes: np.ndarray, thin: int = 1, apart: bool = 
 
 
 @njit(nogil=True, cache=True)
-def _heights(rows, scatters, sizes, strengths, thin, apart):  # pragma: no cover - compiled
+def _heights(rows, scatters, sizes, strengths, thin, apart):
     """The same, less by a factor -1/2, from rows in coordinates in which the scatters of components, (K, D), are diagonal."""
     d, g = rows.shape[1], len(strengths)
     heights, inverse = np.zeros((2, g)), np.empty((d, g))

@@ -253,9 +253,7 @@ class Cooccurrence:
 
 
 @njit(nogil=True, cache=True)
-def _add_words(
-    indptr, indices, data, groups, scaled, paired, used, empty, short, frequency, occurrences, exact
-):  # pragma: no cover - compiled
+def _add_words(indptr, indices, data, groups, scaled, paired, used, empty, short, frequency, occurrences, exact):
     for d in range(len(indptr) - 1):
         n = 0.0
         for e in range(indptr[d], indptr[d + 1]):

@@ -168,7 +168,7 @@ def _pieces(
 @njit(nogil=True, cache=True)
 def _add_noise(
     starts, documents, values, images, lengths, squares, copies, columns, eigenvalues, totals, squared, first, last
-):  # pragma: no cover - compiled
+):
     """Add the noise of words first to last, of all groups, to ``squared``, (V,). A value s c is u / (n - 1)."""
     n_words, m = columns.shape[0], len(eigenvalues)
     scaled = np.empty(m)
@@ -190,7 +190,7 @@ def _add_noise(
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, inline="never")
-def _dot(first, second):  # pragma: no cover - compiled
+def _dot(first, second):
     """Nothing is stored, so that the order of the sum is fixed."""
     total = 0.0
     for j in range(len(first)):

@@ -180,7 +180,7 @@ def _times(column: np.ndarray) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _ends(words, size):  # pragma: no cover - compiled
+def _ends(words, size):
     """Where the pairs of each first and each second word begin when they are sorted by it, (2, size + 1)."""
     ends = np.zeros((2, size + 1), np.int64)
     for k in range(len(words)):
@@ -193,7 +193,7 @@ def _ends(words, size):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _by_second(words, times, places, firsts, own):  # pragma: no cover - compiled
+def _by_second(words, times, places, firsts, own):
     """Fill the first words, and how often where that is said, in the order of the second ones."""
     for k in range(len(words)):
         at = places[words[k, 1]]
@@ -204,7 +204,7 @@ def _by_second(words, times, places, firsts, own):  # pragma: no cover - compile
 
 
 @njit(nogil=True, cache=True)
-def _by_first(firsts, times, second_ends, places, seconds, own):  # pragma: no cover - compiled
+def _by_first(firsts, times, second_ends, places, seconds, own):
     """Fill the second words, and how often, in the order of the first ones, from pairs in the order of the second ones."""
     for second in range(len(second_ends) - 1):
         for k in range(second_ends[second], second_ends[second + 1]):
@@ -216,7 +216,7 @@ def _by_first(firsts, times, second_ends, places, seconds, own):  # pragma: no c
 
 
 @njit(nogil=True, cache=True)
-def _put_together(ends, seconds, times, data, indptr):  # pragma: no cover - compiled
+def _put_together(ends, seconds, times, data, indptr):
     """Sum pairs that come again, in place, and fill the data and where rows begin; the number of cells."""
     at, one = 0, data.dtype.type(1)
     indptr[0] = 0

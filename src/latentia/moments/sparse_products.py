@@ -131,13 +131,13 @@ def add_products(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def on_grid(term):  # pragma: no cover - compiled
+def on_grid(term):
     """Round a term to a multiple of 2^-38: sums below 2^15 are exact, in any order, and a term taken away leaves nothing."""
     return np.rint(term * 2.0**38) * 2.0**-38
 
 
 @njit(nogil=True, cache=True)
-def _coded(indptr, indices, data, codes):  # pragma: no cover - compiled
+def _coded(indptr, indices, data, codes):
     places = np.empty(len(indptr), np.int64)
     own, values = np.empty(len(indices), np.int32), np.empty(len(indices), data.dtype)
     at = 0
@@ -152,7 +152,7 @@ def _coded(indptr, indices, data, codes):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _gather(indptr, indices, data, columns, out, first, last):  # pragma: no cover - compiled
+def _gather(indptr, indices, data, columns, out, first, last):
     k = columns.shape[1]
     for d in range(first, last):
         t = out[d]
@@ -173,7 +173,7 @@ def _gather(indptr, indices, data, columns, out, first, last):  # pragma: no cov
 
 
 @njit(nogil=True, cache=True)
-def _gather_squares(indptr, indices, data, columns, out, squares, first, last):  # pragma: no cover - compiled
+def _gather_squares(indptr, indices, data, columns, out, squares, first, last):
     k = columns.shape[1]
     for d in range(first, last):
         t, u = out[d], squares[d]
@@ -197,7 +197,7 @@ def _gather_squares(indptr, indices, data, columns, out, squares, first, last): 
 
 
 @njit(nogil=True, cache=True)
-def _starts(indptr, indices, offsets, n_columns):  # pragma: no cover - compiled
+def _starts(indptr, indices, offsets, n_columns):
     starts = np.zeros(n_columns + 1, np.int32)
     for d in range(len(indptr) - 1):
         for e in range(indptr[d], indptr[d + 1]):
@@ -208,7 +208,7 @@ def _starts(indptr, indices, offsets, n_columns):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _fill(indptr, indices, data, factors, offsets, rows, values, starts, first, last):  # pragma: no cover - compiled
+def _fill(indptr, indices, data, factors, offsets, rows, values, starts, first, last):
     at = starts[first:last].copy()
     for d in range(len(indptr) - 1):
         shift = offsets[d] - first
@@ -221,7 +221,7 @@ def _fill(indptr, indices, data, factors, offsets, rows, values, starts, first, 
 
 
 @njit(nogil=True, cache=True)
-def _collect(starts, docs, values, rows, total, single, first, last):  # pragma: no cover - compiled
+def _collect(starts, docs, values, rows, total, single, first, last):
     k = rows.shape[1]
     row = np.empty(k, total.dtype)
     for v in range(first, last):
@@ -248,7 +248,7 @@ def _collect(starts, docs, values, rows, total, single, first, last):  # pragma:
 
 
 @njit(nogil=True, cache=True)
-def _collect_on_grid(starts, docs, values, rows, total, first, last):  # pragma: no cover - compiled
+def _collect_on_grid(starts, docs, values, rows, total, first, last):
     for v in range(first, last):
         t = total[v]
         for e in range(starts[v], starts[v + 1]):

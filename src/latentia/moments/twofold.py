@@ -73,7 +73,7 @@ def add_tables(first: Twofold, second: Twofold, sign: int = 1) -> Twofold:
 
 
 @njit(nogil=True, cache=True)
-def _added(high, low, other, other_low, sign):  # pragma: no cover - compiled
+def _added(high, low, other, other_low, sign):
     total, rest = np.empty_like(high), np.empty_like(high)
     for i in range(len(high)):
         total[i], rest[i] = add((high[i], low[i]), (sign * other[i], sign * other_low[i]))
@@ -81,7 +81,7 @@ def _added(high, low, other, other_low, sign):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def add_outer(high, low, left, left_low, right, right_low):  # pragma: no cover - compiled
+def add_outer(high, low, left, left_low, right, right_low):
     """Add the outer product of two vectors to a matrix (m, n) in place."""
     for i in range(len(left)):
         for j in range(len(right)):
@@ -90,7 +90,7 @@ def add_outer(high, low, left, left_low, right, right_low):  # pragma: no cover 
 
 
 @njit(nogil=True, cache=True)
-def combine_rows(high, low, places, factors, factors_low):  # pragma: no cover - compiled
+def combine_rows(high, low, places, factors, factors_low):
     """Sums of rows of a matrix (m, n) times factors: row i of the result is of rows ``places[i]``, with ``factors[i]``."""
     total, rest = np.zeros((len(places), high.shape[1])), np.zeros((len(places), high.shape[1]))
     for i in range(len(places)):
@@ -105,7 +105,7 @@ def combine_rows(high, low, places, factors, factors_low):  # pragma: no cover -
 
 
 @njit(nogil=True, cache=True)
-def products_in_order(rows, matrix):  # pragma: no cover - compiled
+def products_in_order(rows, matrix):
     """Rows (n, D) times a matrix (D, k), added up in the order of the columns, which matrix products of BLAS do not keep to."""
     found = np.zeros((rows.shape[0], matrix.shape[1]))
     for i in range(rows.shape[0]):

@@ -47,9 +47,7 @@ def view(blocks: Blocks, *, occurrences: bool, weights: np.ndarray | None, linea
 
 
 @njit(nogil=True, cache=True)
-def _weigh(
-    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, weights: np.ndarray, out: np.ndarray
-) -> None:  # pragma: no cover - compiled
+def _weigh(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
     for d in range(len(indptr) - 1):
         square = 0.0
         for e in range(indptr[d], indptr[d + 1]):

@@ -260,7 +260,7 @@ def _settled(divergence: list[float], tol: float) -> bool:
 # Sums may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long as no loop both
 # sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs.
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _slopes(x, inverse, h, n):  # pragma: no cover - compiled
+def _slopes(x, inverse, h, n):
     """a and b."""
     a, b = 0.0, 0.0
     for e in range(n):
@@ -271,7 +271,7 @@ def _slopes(x, inverse, h, n):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _slope_at_zero(x, p, h, w, n):  # pragma: no cover - compiled
+def _slope_at_zero(x, p, h, w, n):
     """a(0); infinite where nothing else explains a count."""
     a = 0.0
     for e in range(n):
@@ -281,14 +281,14 @@ def _slope_at_zero(x, p, h, w, n):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _move(p, inverse, h, by, n):  # pragma: no cover - compiled
+def _move(p, inverse, h, by, n):
     for e in range(n):
         p[e] = max(p[e] + by * h[e], _TINY)
         inverse[e] = 1.0 / p[e]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _next(w, a, b, s, x, p, h, n):  # pragma: no cover - compiled
+def _next(w, a, b, s, x, p, h, n):
     """The entry after a step."""
     if w == 0.0 and a <= s:
         return 0.0
@@ -299,7 +299,7 @@ def _next(w, a, b, s, x, p, h, n):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _gathered(indices, data, first, last, other, h, x):  # pragma: no cover - compiled
+def _gathered(indices, data, first, last, other, h, x):
     """What multiplies the entries at the counts of a row, and these, without those that nothing explains; their number."""
     n = 0
     for e in range(first, last):
@@ -314,7 +314,7 @@ def _gathered(indices, data, first, last, other, h, x):  # pragma: no cover - co
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _observed_sums(sums, gap_indices, first, last, other, w, s):  # pragma: no cover - compiled
+def _observed_sums(sums, gap_indices, first, last, other, w, s):
     """Put the sums of h over the cells of a row that are there into ``s``; what has none of them gets no weight."""
     s[:] = sums
     for e in range(first, last):
@@ -325,9 +325,7 @@ def _observed_sums(sums, gap_indices, first, last, other, w, s):  # pragma: no c
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _sweep(
-    indptr, indices, data, gap_indptr, gap_indices, first, last, other, sums, own, most, still, logs
-):  # pragma: no cover - compiled
+def _sweep(indptr, indices, data, gap_indptr, gap_indices, first, last, other, sums, own, most, still, logs):
     """Sweeps of rows first to last of ``own``, at most so many, until one moves next to nothing."""
     longest, r = 0, other.shape[1]
     s = np.empty(r)

@@ -392,7 +392,7 @@ def _add_rows(
     together: np.ndarray,
     unknown: np.ndarray,
     total: float,
-) -> float:  # pragma: no cover - compiled
+) -> float:
     """Add rows with their likely configurations to sums; returns ``total`` and their log-likelihood, relative to no causes.
 
     Those of causes and findings, ``explained`` and ``together``, are of links alone; ``leaked`` (n,) is that of the leak.

@@ -208,7 +208,7 @@ def _dealt(n: int, few: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(nogil=True)
-def _place(i, j, k):  # pragma: no cover - compiled
+def _place(i, j, k):
     """Where three different numbers are, whatever their order."""
     least, most = min(i, j, k), max(i, j, k)
     middle = i + j + k - least - most
@@ -216,7 +216,7 @@ def _place(i, j, k):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _put(table, numbers, i, packed):  # pragma: no cover - compiled
+def _put(table, numbers, i, packed):
     """Put the counts of finding i and the pairs of those after it into their places."""
     for j in range(i + 1, len(numbers)):
         for k in range(j + 1, len(numbers)):
@@ -224,7 +224,7 @@ def _put(table, numbers, i, packed):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _take(packed, numbers, i, start, first, table):  # pragma: no cover - compiled
+def _take(packed, numbers, i, start, first, table):
     """Fill table, (findings j from start on, k from first on), with the counts of i, j and k, where j < k."""
     for row in range(len(table)):
         j = start + row

@@ -55,7 +55,7 @@ def _starts(d: int) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _symmetrise(packed: np.ndarray, starts: np.ndarray) -> None:  # pragma: no cover - compiled
+def _symmetrise(packed: np.ndarray, starts: np.ndarray) -> None:
     d = len(packed)
     for a in range(0, d, _TILE):
         for b in range(a, d, _TILE):

@@ -122,9 +122,7 @@ class SplitSums:
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
-def _fill_pmi(
-    counts, n_rows, present, absent, member, pair, i, top, first, skipped, left_out, tables
-):  # pragma: no cover - compiled
+def _fill_pmi(counts, n_rows, present, absent, member, pair, i, top, first, skipped, left_out, tables):
     """Fill tables, (S, rows from top on, findings from first on), from the groups' counts, which have others before these."""
     n_groups, size = counts.shape[0], tables.shape[2]
     none, both = np.zeros((n_groups, size)), np.empty(size)
@@ -147,13 +145,13 @@ def _fill_pmi(
 
 
 @njit(nogil=True)
-def _fill_none(known, one, other, present, three, none):  # pragma: no cover - compiled
+def _fill_none(known, one, other, present, three, none):
     for c in range(len(one)):
         none[c] = known + one[c] + other[c] + present[c] - three[c]
 
 
 @njit(nogil=True, fastmath={"contract"}, error_model="numpy")
-def _fill_row(known, one, other, none, scale, out):  # pragma: no cover - compiled
+def _fill_row(known, one, other, none, scale, out):
     for c in range(len(out)):
         out[c] = known + one[c] + other[c] - _log(none[c] * scale)
 
@@ -179,7 +177,7 @@ def _number_of(context: Any, bits: Any) -> Any:
 
 
 @njit(nogil=True, fastmath={"contract"}, error_model="numpy", inline="always")
-def _log(x):  # pragma: no cover - compiled
+def _log(x):
     """Natural logarithm of a positive normal number, without branches, so that several are taken at once.
 
     x = 2^e m with m in [sqrt(1/2), sqrt(2)) and log m = 2 (s + s^3 / 3 + ...), s = (m - 1) / (m + 1), whose s^23 is rounding.

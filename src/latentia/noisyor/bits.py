@@ -45,14 +45,14 @@ def _ones(context: Any, word: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def count_pairs_of(bits, i, table):  # pragma: no cover - compiled
+def count_pairs_of(bits, i, table):
     """Fill table[i, j > i] with the rows that have both."""
     for j in range(i + 1, len(bits)):
         table[i, j] = _both(bits[i], bits[j])
 
 
 @njit(nogil=True, cache=True)
-def count_pairs_of_some(bits, start, stop, table):  # pragma: no cover - compiled
+def count_pairs_of_some(bits, start, stop, table):
     """Add to table[i, j > i], for i from start to stop, the rows with both; other columns are read once for all of these."""
     for first in range(0, bits.shape[1], _WORDS):
         last = min(first + _WORDS, bits.shape[1])
@@ -69,7 +69,7 @@ def count_pairs_of_some(bits, start, stop, table):  # pragma: no cover - compile
 
 
 @njit(nogil=True, cache=True)
-def count_pairs_among(bits, order, rows, i, start, stop, first, table):  # pragma: no cover - compiled
+def count_pairs_among(bits, order, rows, i, start, stop, first, table):
     """Add to table the rows with columns i, j and l, for j from start to stop and l from first to the end, where j < l.
 
     Parameters
@@ -103,7 +103,7 @@ def count_pairs_among(bits, order, rows, i, start, stop, first, table):  # pragm
 
 
 @njit(nogil=True)
-def _both_of_four(a, b, c, d, other):  # pragma: no cover - compiled
+def _both_of_four(a, b, c, d, other):
     """The same for four columns and another, which is read once."""
     ones_a, ones_b, ones_c, ones_d = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
     for word in range(len(other)):
@@ -116,7 +116,7 @@ def _both_of_four(a, b, c, d, other):  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _both(first, second):  # pragma: no cover - compiled
+def _both(first, second):
     total = np.uint64(0)
     for word in range(len(first)):
         total += _ones(first[word] & second[word])
@@ -124,7 +124,7 @@ def _both(first, second):  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _set_rows(column):  # pragma: no cover - compiled
+def _set_rows(column):
     """Numbers of the bits of a column that are set."""
     total = np.uint64(0)
     for word in column:
@@ -140,7 +140,7 @@ def _set_rows(column):  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _take_out(rows, chosen, left, columns):  # pragma: no cover - compiled
+def _take_out(rows, chosen, left, columns):
     """Fill columns, (width, words), with the chosen rows from the word ``left`` on; the number of words that they take."""
     square, words = np.empty(_WORD, np.uint64), -(-len(chosen) // _WORD)
     for word in range(words):
@@ -156,7 +156,7 @@ def _take_out(rows, chosen, left, columns):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _turn(bits, order, rows):  # pragma: no cover - compiled
+def _turn(bits, order, rows):
     square, n = np.empty(_WORD, np.uint64), len(order)
     for part in range(rows.shape[1]):
         size = min(_WORD, n - _WORD * part)
@@ -170,7 +170,7 @@ def _turn(bits, order, rows):  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _turn_square(square):  # pragma: no cover - compiled
+def _turn_square(square):
     """Exchange bit j of word k with bit k of word j, in halves, quarters and so on."""
     half, mask = 32, np.uint64(0xFFFFFFFF)
     while half:

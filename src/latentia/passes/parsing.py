@@ -37,12 +37,12 @@ _HIGH, _LOW, _SCALE = _powers_of_ten()
 
 
 @njit(nogil=True, cache=True)
-def _is_digit(c):  # pragma: no cover - compiled
+def _is_digit(c):
     return 48 <= c <= 57
 
 
 @njit(nogil=True, cache=True)
-def skip_blanks(buffer, i):  # pragma: no cover - compiled
+def skip_blanks(buffer, i):
     """The first place from i that is not a space, tab or carriage return."""
     while buffer[i] == SPACE or buffer[i] == _TAB or buffer[i] == _RETURN:
         i += 1
@@ -50,18 +50,18 @@ def skip_blanks(buffer, i):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _at_blank(buffer, i):  # pragma: no cover - compiled
+def _at_blank(buffer, i):
     return buffer[i] == SPACE or buffer[i] == _TAB
 
 
 @njit(nogil=True, cache=True)
-def _at_end(buffer, i):  # pragma: no cover - compiled
+def _at_end(buffer, i):
     """Whether an entry of a line ends here: at a blank, a comment or the end of the line."""
     return buffer[i] <= SPACE or buffer[i] == _HASH
 
 
 @njit(nogil=True, cache=True)
-def read_whole(buffer, i):  # pragma: no cover - compiled
+def read_whole(buffer, i):
     """A nonnegative whole number at i and the place after it; -1 if there is none."""
     value = np.int64(0)
     start = i
@@ -72,7 +72,7 @@ def read_whole(buffer, i):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _product(a, b):  # pragma: no cover - compiled
+def _product(a, b):
     """The product of two numbers without rounding, as a sum of two (Dekker)."""
     c, d = 134217729.0 * a, 134217729.0 * b
     a_high, b_high = c - (c - a), d - (d - b)
@@ -82,7 +82,7 @@ def _product(a, b):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _scaled(first, rest, n_rest, power):  # pragma: no cover - compiled
+def _scaled(first, rest, n_rest, power):
     """(first 10^n_rest + rest) 10^power, rounded once."""
     if n_rest == 0 and -22 <= power <= 22:
         return first / _TENS[-power] if power < 0 else first * _TENS[power]
@@ -104,7 +104,7 @@ def _scaled(first, rest, n_rest, power):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def read_decimal(buffer, i):  # pragma: no cover - compiled
+def read_decimal(buffer, i):
     """A decimal number at i, the place after it, and whether there was one."""
     negative = buffer[i] == _MINUS
     if negative or buffer[i] == _PLUS:
@@ -142,7 +142,7 @@ def read_decimal(buffer, i):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def count_lines(buffer):  # pragma: no cover - compiled
+def count_lines(buffer):
     """How many lines there are; each ends with a newline."""
     n = 0
     for c in buffer:
@@ -151,14 +151,14 @@ def count_lines(buffer):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _number(buffer, i, whole, least, most):  # pragma: no cover - compiled
+def _number(buffer, i, whole, least, most):
     """A decimal number at i within bounds, a whole one if asked for; the place after it, and whether there was one."""
     value, i, good = read_decimal(buffer, i)
     return value, i, good and least <= value <= most and not (whole and value % 1.0 != 0.0)
 
 
 @njit(nogil=True, cache=True)
-def numbers(buffer, whole, least, most):  # pragma: no cover - compiled
+def numbers(buffer, whole, least, most):
     """Parse lines of one number each, from ``least`` to ``most``; blank lines hold none."""
     n_lines = count_lines(buffer)
     values = np.empty(n_lines)
@@ -176,7 +176,7 @@ def numbers(buffer, whole, least, most):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def pairs(buffer, width, most_words, most):  # pragma: no cover - compiled
+def pairs(buffer, width, most_words, most):
     """Parse lines of ``width`` (2 or 3) whole numbers from 0: words up to ``most_words``, and how often up to ``most``."""
     n_lines = count_lines(buffer)
     values = np.empty((n_lines, width), np.int64)
@@ -200,7 +200,7 @@ def pairs(buffer, width, most_words, most):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def triples(buffer, width, n_rows, n_columns, whole, least, most, hollow):  # pragma: no cover - compiled
+def triples(buffer, width, n_rows, n_columns, whole, least, most, hollow):
     """Parse lines of ``width`` (2 or 3) numbers; rows and columns count from 1, the third is 1 where width is 2.
 
     A third number must be finite, from ``least`` to ``most``, a whole one if ``whole``, and 0 on the diagonal if
@@ -236,7 +236,7 @@ def triples(buffer, width, n_rows, n_columns, whole, least, most, hollow):  # pr
 
 
 @njit(nogil=True, cache=True)
-def scatter(rows, columns, values, place, indices, data):  # pragma: no cover - compiled
+def scatter(rows, columns, values, place, indices, data):
     """Put entries at the next free place of their row."""
     for e in range(len(rows)):
         at = place[rows[e]]
@@ -245,7 +245,7 @@ def scatter(rows, columns, values, place, indices, data):  # pragma: no cover - 
 
 
 @njit(nogil=True, cache=True)
-def svmlight(buffer, x_base, y_base, n_features, n_labels):  # pragma: no cover - compiled
+def svmlight(buffer, x_base, y_base, n_features, n_labels):
     """Parse ``l1,l2 f:v f:v # comment`` lines: X as (indptr, indices, data), Y as (indptr, indices), and what is wrong.
 
     That is the bad line, what is out of range on it (0: nothing, the line is malformed; 1: a feature; 2: a label), and

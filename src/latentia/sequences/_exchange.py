@@ -39,12 +39,12 @@ def exchange_classes(
 
 
 @njit(nogil=True, cache=True)
-def _x_log_x(x):  # pragma: no cover - compiled
+def _x_log_x(x):
     return x * np.log(x) if x > 0.0 else 0.0
 
 
 @njit(nogil=True, cache=True)
-def _gain(moves, left, right, after, before, itself, b):  # pragma: no cover - compiled
+def _gain(moves, left, right, after, before, itself, b):
     """What the likelihood gains if a symbol with these neighbours, counted by class, joins class b."""
     k = len(left)
     gain = 0.0
@@ -61,7 +61,7 @@ def _gain(moves, left, right, after, before, itself, b):  # pragma: no cover - c
 
 
 @njit(nogil=True, cache=True)
-def _shift(moves, left, right, after, before, itself, b, sign):  # pragma: no cover - compiled
+def _shift(moves, left, right, after, before, itself, b, sign):
     """Add a symbol's neighbours to those of class b, or take them away."""
     for c in range(len(left)):
         moves[b, c] += sign * after[c]
@@ -72,9 +72,7 @@ def _shift(moves, left, right, after, before, itself, b, sign):  # pragma: no co
 
 
 @njit(nogil=True, cache=True)
-def _exchange(
-    starts, followers, times, other_starts, preceders, other_times, classes, k, order, n_sweeps
-):  # pragma: no cover - compiled
+def _exchange(starts, followers, times, other_starts, preceders, other_times, classes, k, order, n_sweeps):
     """Move each symbol to the class where the likelihood is highest, in ``classes``. Sums of whole counts are exact."""
     moves, left, right = np.zeros((k, k)), np.zeros(k), np.zeros(k)
     for x in range(len(classes)):

@@ -262,7 +262,7 @@ def views_of_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarray
 
 
 @njit(nogil=True, cache=True)
-def _add_views(symbols, lengths, groups, discounts, views, past, future):  # pragma: no cover - compiled
+def _add_views(symbols, lengths, groups, discounts, views, past, future):
     """Add the products of all steps that have two neighbours; of both sides some entries, by their places and values."""
     size, reach, start = views.shape[1], len(discounts), 0
     places, values = np.empty((2, reach + 2), np.int64), np.empty((2, reach + 2), np.int64)

@@ -114,7 +114,7 @@ def _check(log_density: Any, lengths: Any, symbols: Any) -> tuple[np.ndarray, np
 # as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs. Arrays are
 # copied by loops: an assignment to a slice or a row takes seconds to compile, for the text of its error.
 @njit(inline="always")
-def _predict(now, transmat, after):  # pragma: no cover - compiled
+def _predict(now, transmat, after):
     k = len(now)
     for j in range(k):
         after[j] = 0.0
@@ -124,7 +124,7 @@ def _predict(now, transmat, after):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _condition(predicted, log_density, now):  # pragma: no cover - compiled
+def _condition(predicted, log_density, now):
     """``predicted`` given an observation, in logarithms: where the densities of all likely states underflow."""
     k = len(now)
     largest = -np.inf
@@ -145,7 +145,7 @@ def _condition(predicted, log_density, now):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _filter(startprob, transmat, log_density, density, shift, codes, lengths, filtered):  # pragma: no cover - compiled
+def _filter(startprob, transmat, log_density, density, shift, codes, lengths, filtered):
     """The log-likelihood, and in ``filtered``, unless it is empty, the distributions alpha."""
     k = len(startprob)
     predicted, now = np.empty(k), np.empty(k)
@@ -180,7 +180,7 @@ def _filter(startprob, transmat, log_density, density, shift, codes, lengths, fi
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _smooth(transmat, lengths, states, transitions, start):  # pragma: no cover - compiled
+def _smooth(transmat, lengths, states, transitions, start):
     """Turn alpha in ``states`` into gamma, adding xi to ``transitions`` and first steps to ``start``."""
     k = len(start)
     predicted, ratio = np.empty(k), np.empty(k)
@@ -206,7 +206,7 @@ def _smooth(transmat, lengths, states, transitions, start):  # pragma: no cover 
 
 
 @njit(nogil=True, cache=True)
-def _best_path(log_start, log_into, log_density, codes, lengths, origin, states):  # pragma: no cover - compiled
+def _best_path(log_start, log_into, log_density, codes, lengths, origin, states):
     """The log-probability of the best paths, left in ``states``; ``log_into[j, i]`` is that of a move from i to j."""
     k = len(log_start)
     now, after = np.empty(k), np.empty(k)

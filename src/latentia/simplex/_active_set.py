@@ -47,7 +47,7 @@ def improved_weights(
 
 
 @njit(nogil=True, cache=True)
-def least_observed_weights(vertices, points, observed, affine, weights):  # pragma: no cover - compiled
+def least_observed_weights(vertices, points, observed, affine, weights):
     """Put into ``weights`` those of each row of ``points`` on the vertices, by the coordinates that are observed."""
     n_vertices, d = vertices.shape
     columns, point = np.empty((d + 1, n_vertices)), np.empty((1, d + 1))
@@ -85,7 +85,7 @@ def least_observed_weights(vertices, points, observed, affine, weights):  # prag
 
 
 @njit(nogil=True, cache=True)
-def least_weights(columns, lengths, points, usable, weights, numbers, affine, enough):  # pragma: no cover - compiled
+def least_weights(columns, lengths, points, usable, weights, numbers, affine, enough):
     """Weights of each row of ``points`` on the columns that it may use, started from those in ``weights``.
 
     Row i of ``numbers`` receives the columns in use, ended by -1.
@@ -107,9 +107,7 @@ def least_weights(columns, lengths, points, usable, weights, numbers, affine, en
 
 
 @njit(inline="always")
-def _solve_point(
-    columns, lengths, y, usable, start, affine, enough, space, tried, numbers
-):  # pragma: no cover - compiled
+def _solve_point(columns, lengths, y, usable, start, affine, enough, space, tried, numbers):
     """Weights of one point: how many columns are in use; their numbers begin ``numbers``, their weights ``space[0]``.
 
     Columns that are not ``usable`` get no weight. Without any usable column, the answer is 0. With ``affine``, it also stops
@@ -237,7 +235,7 @@ def _solve_point(
 
 
 @njit(nogil=True, cache=True)
-def _dot(a, b, n):  # pragma: no cover - compiled
+def _dot(a, b, n):
     """Four sums side by side: faster than one, and in an order that is always the same."""
     s0 = s1 = s2 = s3 = 0.0
     whole = n - n % 4
@@ -252,7 +250,7 @@ def _dot(a, b, n):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _append(columns, lengths, j, basis, upper, size, new, along):  # pragma: no cover - compiled
+def _append(columns, lengths, j, basis, upper, size, new, along):
     """The direction in which column j leaves the span of those in use, as ``new``; False if it does not."""
     k = columns.shape[0]
     for a in range(k):
@@ -281,7 +279,7 @@ def _append(columns, lengths, j, basis, upper, size, new, along):  # pragma: no 
 
 
 @njit(nogil=True, cache=True)
-def _enter(y, basis, upper, inner, ones, size, new, along):  # pragma: no cover - compiled
+def _enter(y, basis, upper, inner, ones, size, new, along):
     k = len(y)
     inner[size] = _dot(new, y, k)
     for a in range(k):
@@ -293,7 +291,7 @@ def _enter(y, basis, upper, inner, ones, size, new, along):  # pragma: no cover 
 
 
 @njit(nogil=True, cache=True)
-def _weights(upper, inner, ones, size, affine, target):  # pragma: no cover - compiled
+def _weights(upper, inner, ones, size, affine, target):
     """Unconstrained weights on the columns in use, R^-1 (Q y + shift Q e), and the shift that makes them sum to one."""
     shift = 0.0
     if affine:
@@ -315,7 +313,7 @@ def _weights(upper, inner, ones, size, affine, target):  # pragma: no cover - co
 
 
 @njit(nogil=True, cache=True)
-def _remove(basis, upper, inner, ones, size, leaving, k):  # pragma: no cover - compiled
+def _remove(basis, upper, inner, ones, size, leaving, k):
     """Take column ``leaving`` out of the factorisation, by rotations."""
     for p in range(leaving, size - 1):
         for q in range(p + 2):

@@ -26,7 +26,7 @@ _HOPELESS = 0.9  # negative weights for each positive one in the start: no sign 
 
 
 @njit(nogil=True, cache=True)
-def least_weights(columns, gram, lengths, points, products, weights, left, affine):  # pragma: no cover - compiled
+def least_weights(columns, gram, lengths, points, products, weights, left, affine):
     """Weights of each row of ``points`` on the columns. Those in ``weights``, of any sign, say where to start.
 
     ``gram`` holds the inner products of the columns, ``products`` those of points with columns. A row of ``left`` that
@@ -115,7 +115,7 @@ def least_weights(columns, gram, lengths, points, products, weights, left, affin
 
 
 @njit(nogil=True, cache=True)
-def _load(i, lane, points, weights, used, noise, fewest, patience, turns, whose):  # pragma: no cover - compiled
+def _load(i, lane, points, weights, used, noise, fewest, patience, turns, whose):
     norm = 0.0
     for a in range(points.shape[1]):
         norm += points[i, a] * points[i, a]
@@ -126,7 +126,7 @@ def _load(i, lane, points, weights, used, noise, fewest, patience, turns, whose)
 
 
 @njit(nogil=True, cache=True)
-def _factorise(gram, used, factor, dependent):  # pragma: no cover - compiled
+def _factorise(gram, used, factor, dependent):
     """Upper triangular R with R' R the Gram matrix of the columns in use; its diagonal holds reciprocals."""
     n_columns = len(gram)
     for lane in range(used.shape[1]):
@@ -152,7 +152,7 @@ def _factorise(gram, used, factor, dependent):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _solve(factor, used, right, affine, ones, shift, squared, solution):  # pragma: no cover - compiled
+def _solve(factor, used, right, affine, ones, shift, squared, solution):
     """Solve R' R c = right + shift on the columns in use. The shift makes the sum of c one, and is 0 if not ``affine``."""
     n_columns = len(used)
     for j in range(n_columns):
@@ -190,7 +190,7 @@ def _solve(factor, used, right, affine, ones, shift, squared, solution):  # prag
 
 
 @njit(nogil=True, cache=True)
-def _count(gram, lengths, used, right, solution, shift, noise, gradient, wrong):  # pragma: no cover - compiled
+def _count(gram, lengths, used, right, solution, shift, noise, gradient, wrong):
     """Mark the columns in use without positive weight, and the others by which the residual falls."""
     n_columns = len(used)
     for j in range(n_columns):
@@ -208,9 +208,7 @@ def _count(gram, lengths, used, right, solution, shift, noise, gradient, wrong):
 
 
 @njit(nogil=True, cache=True)
-def _correct(
-    columns, gram, lengths, y, lane, used, factor, solution, ones, squared, noise, affine, weights, floats
-):  # pragma: no cover - compiled
+def _correct(columns, gram, lengths, y, lane, used, factor, solution, ones, squared, noise, affine, weights, floats):
     """Write the corrected weights and return True, or return False and leave the weights as they are."""
     k, n_columns = columns.shape
     gradient, change, residual = floats[0], floats[1], floats[2]

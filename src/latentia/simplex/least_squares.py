@@ -176,7 +176,7 @@ def _nearest(products: np.ndarray, gram: np.ndarray) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _pairwise(gram, products, weights, gap, max_steps):  # pragma: no cover - compiled
+def _pairwise(gram, products, weights, gap, max_steps):
     n, k = products.shape
     gradient = np.empty(k)
     for i in range(n):
@@ -225,7 +225,7 @@ def _pairwise(gram, products, weights, gap, max_steps):  # pragma: no cover - co
 
 
 @njit(nogil=True, cache=True)
-def _cyclic(gram, products, weights, scale, max_sweeps):  # pragma: no cover - compiled
+def _cyclic(gram, products, weights, scale, max_sweeps):
     n, k = products.shape
     gradient = np.empty(k)
     for i in range(n):

@@ -651,7 +651,7 @@ def _program(gaps: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 @njit(nogil=True, cache=True)
-def _dot(a, b):  # pragma: no cover - compiled
+def _dot(a, b):
     """Four sums side by side: faster than one, and in an order that is always the same."""
     s0 = s1 = s2 = s3 = 0.0
     whole = len(a) - len(a) % 4
@@ -666,7 +666,7 @@ def _dot(a, b):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _l1(a, b):  # pragma: no cover - compiled
+def _l1(a, b):
     s0 = s1 = s2 = s3 = 0.0
     whole = len(a) - len(a) % 4
     for i in range(0, whole, 4):
@@ -680,7 +680,7 @@ def _l1(a, b):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _l1_distances(some, points):  # pragma: no cover - compiled
+def _l1_distances(some, points):
     apart = np.empty((len(some), len(points)))
     for i in range(len(some)):
         for j in range(len(points)):
@@ -689,7 +689,7 @@ def _l1_distances(some, points):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _components(points, order, place, radius):  # pragma: no cover - compiled
+def _components(points, order, place, radius):
     parent = np.arange(len(points))
     for a in range(len(points)):
         i = order[a]
@@ -715,7 +715,7 @@ def _components(points, order, place, radius):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _leaders(points, order, place, radius):  # pragma: no cover - compiled
+def _leaders(points, order, place, radius):
     n = len(points)
     where, counts = np.empty(n, np.int64), np.zeros(n, np.bool_)
     for a in range(n):
@@ -733,9 +733,7 @@ def _leaders(points, order, place, radius):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _bounds(
-    own, targets, usable, support, weights, threshold, enough, lower, upper, squared, reach, residual
-):  # pragma: no cover - compiled
+def _bounds(own, targets, usable, support, weights, threshold, enough, lower, upper, squared, reach, residual):
     d, n_columns = targets.shape[1], len(own)
     normal = np.empty(d)
     for i in range(len(targets)):

@@ -74,7 +74,7 @@ def clean_up_vertices(points: np.ndarray, vertices: np.ndarray, *, candidates: n
 
 
 @njit(nogil=True, cache=True)
-def _farthest(points, basis, size, vanished, found, distances):  # pragma: no cover - compiled
+def _farthest(points, basis, size, vanished, found, distances):
     """How many vertices are found, of at most ``len(found)``. The first ``size`` rows of ``basis`` are known."""
     n, d = points.shape
     squared, level = np.empty(n), np.zeros(n, np.int64)

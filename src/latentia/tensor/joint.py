@@ -42,7 +42,7 @@ def joint(
 
 
 @njit(nogil=True, cache=True)
-def _sweeps(stack, rotation, max_iter, tol):  # pragma: no cover - compiled
+def _sweeps(stack, rotation, max_iter, tol):
     """Rotate ``stack``, (d, d, R), and collect the rotation in ``rotation``, (d, d): columns are the eigenvectors."""
     d, _, n = stack.shape
     largest = 0.0

@@ -291,7 +291,7 @@ def symmetrised(tensor: np.ndarray) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _symmetrise(tensor: np.ndarray, mean: np.ndarray) -> None:  # pragma: no cover - compiled
+def _symmetrise(tensor: np.ndarray, mean: np.ndarray) -> None:
     d = len(tensor)
     for a in range(0, d, _TILE):  # blocks of rows whose mirror images stay in the cache
         for b in range(a, d, _TILE):

@@ -380,9 +380,7 @@ _REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(inline="always")
-def _attribute(
-    indices, data, first, last, read, inverse, alpha, least, own, rounds, old, at, new, here, shares, mass
-):  # pragma: no cover - compiled
+def _attribute(indices, data, first, last, read, inverse, alpha, least, own, rounds, old, at, new, here, shares, mass):
     """New shares for the counts of one document, first to last; its old ones begin at row ``at`` of ``old``.
 
     ``read`` are counts with their prior, and ``inverse`` one over their sums; or, with ``own`` 0, topics and ones, where
@@ -451,9 +449,7 @@ def _attribute(
 
 
 @njit(nogil=True, cache=True, fastmath=_REORDERED)
-def _sweep(
-    indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, table
-):  # pragma: no cover - compiled
+def _sweep(indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, table):
     """New shares for documents first to last, in a table, and the counts of words that they make."""
     k, most = len(alpha), 0
     for d in range(first, last):
@@ -473,7 +469,7 @@ def _sweep(
 @njit(nogil=True, cache=True, fastmath=_REORDERED)
 def _sweep_packed(
     indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, topics, parts
-):  # pragma: no cover - compiled
+):
     """As `_sweep`, for shares that are packed."""
     k, most = len(alpha), 0
     for d in range(first, last):
@@ -493,7 +489,7 @@ def _sweep_packed(
 
 
 @njit(nogil=True, cache=True)
-def _join(table, place, joined):  # pragma: no cover - compiled
+def _join(table, place, joined):
     """Add every column to that of its place."""
     for e in range(len(table)):
         for j in range(len(place)):
@@ -501,7 +497,7 @@ def _join(table, place, joined):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _draw(indptr, indices, data, d, place, by_word, inverse, alpha, shares, drawn):  # pragma: no cover - compiled
+def _draw(indptr, indices, data, d, place, by_word, inverse, alpha, shares, drawn):
     """Numbers of words of each topic in a document, by Gibbs sampling within it, from the shares of its counts.
 
     Of long documents they are the expected ones.
@@ -547,7 +543,7 @@ def _draw(indptr, indices, data, d, place, by_word, inverse, alpha, shares, draw
 
 
 @njit(nogil=True, cache=True)
-def _pack(shares, topics, parts):  # pragma: no cover - compiled
+def _pack(shares, topics, parts):
     """The largest shares of every row in units of 1 / 65535 of their sum, largest first; the rows become what is kept."""
     n, k = shares.shape
     best = np.empty(_PACKED, np.float32)
@@ -578,7 +574,7 @@ def _pack(shares, topics, parts):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _unpack(topics, parts, shares):  # pragma: no cover - compiled
+def _unpack(topics, parts, shares):
     for e in range(len(topics)):
         for i in range(_PACKED):
             if parts[e, i] == 0:

@@ -204,6 +204,7 @@ class Refiner:
     alpha_sum: float | None = None
     n_jobs: int | None = None
     progress: bool = False
+    _first_half: RefinedTopics | None = None
 
     def refined(self, groups: tuple[int, ...], starts: Starts) -> RefinedTopics:
         """Return the topics of some groups."""
@@ -217,6 +218,8 @@ class Refiner:
             and not fit_in_memory(self.n_entries, len(starts.recovered))
         ):
             return RefinedTopics.none(starts.recovered)  # What packed shares leave out is more than anchors err.
+        if self._first_half is not None and self.folds is self.choice_folds and groups == self.folds.splits[0][0]:
+            return self._first_half
         return refine_topics(starts, documents, self.steps, way, self.alpha_sum, n_averaged=n_averaged)
 
     @cached_property
@@ -233,7 +236,8 @@ class Refiner:
         except LatentiaError:
             return None
         others = self.order.restored_table(_some_documents(self.order.group(second, self.choice_folds).blocks))
-        return _choose_way(starts, documents, others, self.alpha_sum)
+        way, self._first_half = _choose_way(starts, documents, others, self.alpha_sum)
+        return way
 
     def _documents(self, groups: tuple[int, ...], folds: RowGroups) -> DocumentSet:
         n_entries, order = self.n_entries * len(groups) / folds.n, self.order.group(groups, folds)
@@ -279,32 +283,33 @@ def refine_topics(
     return _in_order_of(recovered, chain, documents, way)
 
 
-def _choose_way(starts: Starts, documents: DocumentSet, others: sparse.csr_array, alpha_sum: float | None) -> Way:
-    """Return the way whose topics predict one half of the words of other documents best from the other half."""
+def _choose_way(
+    starts: Starts, documents: DocumentSet, others: sparse.csr_array, alpha_sum: float | None
+) -> tuple[Way, RefinedTopics]:
+    """Return the way whose topics predict half of the words of other documents best from the other half, and its topics."""
     names, (observed, hidden) = list(starts.topics_of), split_tokens(others)
 
-    def scores_of(way: Way, alpha: np.ndarray | None = None, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    def scores_of(way: Way, alpha: np.ndarray | None = None, **options: Any) -> tuple[np.ndarray, RefinedTopics]:
         refined = refine_topics(starts, documents, "auto", way, alpha_sum, n_averaged=_AVERAGED_OF_PART, **options)
         dirichlet = np.maximum(np.asarray(alpha if refined.dirichlet is None else refined.dirichlet), 1e-3)
         topics = smoothed(refined.topics, documents.frequencies, _TINY)
         proportions = mean_proportions(observed, topics, dirichlet, documents.n_jobs)
         logs = hidden.copy()
         logs.data = hidden.data * np.log(token_probabilities(hidden, topics, proportions))
-        return np.asarray(logs.sum(axis=1)).ravel(), refined.dirichlet
+        return np.asarray(logs.sum(axis=1)).ravel(), refined
 
     start = names[0]
     if len(names) > 1:
         start = max(names, key=lambda name: scores_of(Way(name, "sampling"), burn_in=_SHORT_BURN_IN)[0].sum())
-    chosen = Way(start, "sampling")
-    sampled, alpha = scores_of(chosen)
-    highest = sampled.sum()
+    sampled, chosen = scores_of(Way(start, "sampling"))
+    alpha, highest = chosen.dirichlet, sampled.sum()
     for way in (Way(names[-1], "sweeps"), Way(names[0], "none")):
-        scores, _ = scores_of(way, alpha if starts.dirichlet is None else starts.dirichlet)
+        scores, refined = scores_of(way, alpha if starts.dirichlet is None else starts.dirichlet)
         gain = scores - sampled
         least = max(_DEVIATIONS * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * hidden.sum() / len(gain))
         if gain.mean() > least and scores.sum() > highest:
-            chosen, highest = way, scores.sum()
-    return chosen
+            chosen, highest = refined, scores.sum()
+    return chosen.way, chosen
 
 
 def _some_documents(blocks: Blocks) -> sparse.csr_array:

@@ -182,6 +182,7 @@ class TopicSampler:
         self._histogram = np.zeros((n_workers, n_kinds, 2, self.n_topics + 1, _BINS), np.int64)
         self._draw(started=False)
         _count(*self._documents, self._new, self.counts)
+        self._totals: np.ndarray = self.counts.sum(axis=0)
         self._old[:] = self._new
         self._refresh()
 
@@ -232,8 +233,7 @@ class TopicSampler:
     @property
     def shares(self) -> np.ndarray:
         """Shares of the topics in all words, shape (K,)."""
-        totals = self.counts.sum(axis=0)
-        return np.asarray(totals / max(totals.sum(), 1))
+        return np.asarray(self._totals / max(self._totals.sum(), 1))
 
     def _sweep(self, *, averaged: bool = False) -> None:
         self._draw(started=True, averaged=averaged)
@@ -264,7 +264,7 @@ class TopicSampler:
 
             self._parallel(draw, self._n_workers)
             if started:
-                _apply(documents, *self._documents, self._old, self._new, self.counts, self._by_word)
+                _apply(documents, *self._documents, self._old, self._new, self.counts, self._totals, self._by_word)
                 self._set_totals()
         if started:
             self.log_likelihood.append(float(log_likelihood.sum()) / _UNIT)
@@ -285,7 +285,7 @@ class TopicSampler:
         self._set_totals()
 
     def _set_totals(self) -> None:
-        self._inverse[: self.n_topics] = 1 / (self.counts.sum(axis=0) + self.beta.sum())
+        self._inverse[: self.n_topics] = 1 / (self._totals + self.beta.sum())
 
     def _distance_of_draw(self, number: int) -> np.ndarray:
         """Return the l1 distance of topics that are drawn from the posterior to the mean, shape (K,)."""
@@ -410,7 +410,7 @@ def _draw_topics(
     new,
     sums,
     histogram,
-):  # pragma: no cover - compiled
+):
     """Draw topics for the words of some documents; return their log-likelihood in units of 2^-20 nats.
 
     ``alphas`` are those of the kinds of documents; kinds are drawn anew with ``log_rising`` (`_log_rising`), and else they are
@@ -532,7 +532,7 @@ def _draw_topics(
 
 
 @njit(nogil=True, cache=True)
-def _draw_kind(in_document, n, alphas, log_rising, key, sweep, chances):  # pragma: no cover - compiled
+def _draw_kind(in_document, n, alphas, log_rising, key, sweep, chances):
     """Draw the kind of a document, given how many of its words have each topic."""
     n_kinds = len(alphas)
     if not len(log_rising):
@@ -569,14 +569,14 @@ def _draw_kind(in_document, n, alphas, log_rising, key, sweep, chances):  # prag
 
 
 @njit(inline="always")
-def _bin(histogram, row, n):  # pragma: no cover - compiled
+def _bin(histogram, row, n):
     b = n if n < 64 else min(64 + int(8 * np.log2(n / 64.0)), histogram.shape[2] - 1)
     histogram[0, row, b] += 1
     histogram[1, row, b] += n
 
 
 @njit(nogil=True, cache=True)
-def _apply(documents, indptr, indices, data, tokens, old, new, counts, by_word):  # pragma: no cover - compiled
+def _apply(documents, indptr, indices, data, tokens, old, new, counts, totals, by_word):
     """Count the topics that words have changed to."""
     for d in documents:
         t = tokens[d]
@@ -587,6 +587,8 @@ def _apply(documents, indptr, indices, data, tokens, old, new, counts, by_word):
                 if a != b:
                     counts[w, a] -= 1
                     counts[w, b] += 1
+                    totals[a] -= 1
+                    totals[b] += 1
                     by_word[w, a] -= np.float32(1)
                     by_word[w, b] += np.float32(1)
                     old[t] = b
@@ -594,7 +596,7 @@ def _apply(documents, indptr, indices, data, tokens, old, new, counts, by_word):
 
 
 @njit(nogil=True, cache=True)
-def _count(indptr, indices, data, tokens, new, counts):  # pragma: no cover - compiled
+def _count(indptr, indices, data, tokens, new, counts):
     for d in range(len(indptr) - 1):
         t = tokens[d]
         for e in range(indptr[d], indptr[d + 1]):
@@ -604,9 +606,7 @@ def _count(indptr, indices, data, tokens, new, counts):  # pragma: no cover - co
 
 
 @njit(nogil=True, cache=True)
-def _sample_proportions(
-    indptr, indices, data, first, last, keys, by_word, alpha, n_before, n_averaged, proportions
-):  # pragma: no cover - compiled
+def _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha, n_before, n_averaged, proportions):
     """Average the counts of topics in documents over rounds of Gibbs sampling with given topics."""
     k = len(alpha)
     weights, below = np.empty(k), np.empty(k)

@@ -381,7 +381,7 @@ def _draw(
     own_alias: np.ndarray,
     own: np.ndarray,
     drawn: np.ndarray,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Draw counts[d] terms from topic topics[d], one document after the other.
 
     A uniform number tells the base from the topic's own terms by where it lies, and stretched it is uniform again.
@@ -399,7 +399,7 @@ def _draw(
 
 
 @njit(nogil=True, cache=True)
-def _alias_draw(uniform: float, threshold: np.ndarray, alias: np.ndarray) -> int:  # pragma: no cover - compiled
+def _alias_draw(uniform: float, threshold: np.ndarray, alias: np.ndarray) -> int:
     """One draw by Walker's tables from one uniform number."""
     scaled = uniform * len(threshold)
     j = min(int(scaled), len(threshold) - 1)  # stretching may have rounded the number up to one
@@ -409,7 +409,7 @@ def _alias_draw(uniform: float, threshold: np.ndarray, alias: np.ndarray) -> int
 @njit(nogil=True, cache=True)
 def _write_lines(
     x_indptr: np.ndarray, x_indices: np.ndarray, y_indptr: np.ndarray, y_indices: np.ndarray, buffer: np.ndarray
-) -> np.int64:  # pragma: no cover - compiled
+) -> np.int64:
     """Write one line a row into ``buffer``; return its length."""
     end = np.int64(0)
     for d in range(len(x_indptr) - 1):
@@ -432,7 +432,7 @@ def _write_lines(
 
 
 @njit(nogil=True, cache=True)
-def _write_number(number: int, buffer: np.ndarray, start: np.int64) -> np.int64:  # pragma: no cover - compiled
+def _write_number(number: int, buffer: np.ndarray, start: np.int64) -> np.int64:
     """Write the decimal digits of ``number`` at ``start``; return where they end."""
     end, rest = start + 1, number // 10
     while rest > 0:

@@ -304,9 +304,7 @@ def cumulated(probabilities: np.ndarray) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def walk(
-    start: np.ndarray, transitions: np.ndarray, lengths: np.ndarray, uniforms: np.ndarray
-) -> np.ndarray:  # pragma: no cover - compiled
+def walk(start: np.ndarray, transitions: np.ndarray, lengths: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
     """States, shape (n_steps,), by inversion of cumulative start (K,) and transition (K, K) probabilities."""
     states = np.empty(len(uniforms), np.int64)
     t = 0
@@ -323,7 +321,7 @@ def walk(
 
 
 @njit(nogil=True, cache=True)
-def _pick(cumulative: np.ndarray, rows: np.ndarray, uniforms: np.ndarray) -> np.ndarray:  # pragma: no cover - compiled
+def _pick(cumulative: np.ndarray, rows: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
     """One draw from row ``rows[t]`` of cumulative probabilities for every t, shape (n_steps,)."""
     drawn = np.empty(len(rows), np.int64)
     for t in range(len(rows)):

@@ -90,7 +90,7 @@ def _without_loops(words: np.ndarray) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def popcount(word):  # pragma: no cover - compiled
+def popcount(word):
     """Bits that are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -99,7 +99,7 @@ def popcount(word):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def count_common(words, shared, counts):  # pragma: no cover - compiled
+def count_common(words, shared, counts):
     """Of every node the neighbours that are in the packed set ``shared``, in place."""
     for x in range(len(words)):
         total = np.uint64(0)

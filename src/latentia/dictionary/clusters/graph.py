@@ -147,7 +147,7 @@ def _without_unions(sets: list[np.ndarray]) -> list[np.ndarray]:
 
 
 @njit(nogil=True, cache=True)
-def _drawn(state):  # pragma: no cover - compiled
+def _drawn(state):
     """A random 64-bit number, and the state moved on (splitmix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -157,13 +157,13 @@ def _drawn(state):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _below(state, n):  # pragma: no cover - compiled
+def _below(state, n):
     """A random number from 0 to n - 1."""
     return np.int64(_drawn(state) % np.uint64(n))
 
 
 @njit(nogil=True, cache=True)
-def _neighbour(words, node, rank):  # pragma: no cover - compiled
+def _neighbour(words, node, rank):
     """The neighbour of that rank."""
     for w in range(words.shape[1]):
         word = words[node, w]
@@ -177,7 +177,7 @@ def _neighbour(words, node, rank):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _draw_tuple(words, degrees, state, nodes):  # pragma: no cover - compiled
+def _draw_tuple(words, degrees, state, nodes):
     """A random node and random neighbours of it, all different; whether there is one."""
     nodes[0] = _below(state, len(words))
     if degrees[nodes[0]] < len(nodes) - 1:
@@ -191,7 +191,7 @@ def _draw_tuple(words, degrees, state, nodes):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _n_common(words, nodes):  # pragma: no cover - compiled
+def _n_common(words, nodes):
     total = 0
     for w in range(words.shape[1]):
         shared = words[nodes[0], w]
@@ -202,7 +202,7 @@ def _n_common(words, nodes):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _counts_of_tuples(words, degrees, order, n, seed):  # pragma: no cover - compiled
+def _counts_of_tuples(words, degrees, order, n, seed):
     state, nodes = np.full(1, seed), np.empty(order, np.int64)
     counts, found = np.empty(n, np.int64), 0
     for _ in range(20 * n):
@@ -224,12 +224,12 @@ def _by_chance(words: np.ndarray, degrees: np.ndarray, order: int, seed: int) ->
 
 
 @njit(nogil=True, cache=True)
-def _has(packed, node):  # pragma: no cover - compiled
+def _has(packed, node):
     return (packed[node >> 6] >> np.uint64(node & 63)) & np.uint64(1) != np.uint64(0)
 
 
 @njit(nogil=True, cache=True)
-def _search(words, degrees, order, n_tries, threshold, low, high, seed, found, sizes):  # pragma: no cover - compiled
+def _search(words, degrees, order, n_tries, threshold, low, high, seed, found, sizes):
     """Fill ``found`` with packed sets and return how many there are."""
     p, n_words = words.shape
     state, nodes = np.full(1, seed), np.empty(order, np.int64)

@@ -149,7 +149,7 @@ def recover_graph_3wise(
 
 
 @njit(nogil=True, cache=True)
-def _pairs(words, needed, start, stop, together):  # pragma: no cover - compiled
+def _pairs(words, needed, start, stop, together):
     """Which v > u are on together with u, for some u."""
     for u in range(start, stop):
         for v in range(u + 1, len(words)):
@@ -160,7 +160,7 @@ def _pairs(words, needed, start, stop, together):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _triples(words, needed, together, start, stop, at, triples):  # pragma: no cover - compiled
+def _triples(words, needed, together, start, stop, at, triples):
     """Count the triples whose first node is u in ``at[u]``, or, given room for them, write them from ``at[u]`` on."""
     both = np.empty(words.shape[1], np.uint64)
     for u in range(start, stop):
@@ -188,7 +188,7 @@ def _triples(words, needed, together, start, stop, at, triples):  # pragma: no c
 
 
 @njit(nogil=True, cache=True)
-def _pair(u, v, node_starts, partners):  # pragma: no cover - compiled
+def _pair(u, v, node_starts, partners):
     """Number of the pair, -1 if it makes no triple."""
     if u > v:
         u, v = v, u
@@ -203,7 +203,7 @@ def _pair(u, v, node_starts, partners):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _started(triple, node_starts, partners, pair_starts, thirds, counts, members):  # pragma: no cover - compiled
+def _started(triple, node_starts, partners, pair_starts, thirds, counts, members):
     """The triple, and nodes that make triples with all of its pairs, into ``members``; how many they are."""
     size = 0
     for i in range(3):
@@ -226,7 +226,7 @@ def _started(triple, node_starts, partners, pair_starts, thirds, counts, members
 
 
 @njit(nogil=True, cache=True)
-def _add(u, v, sign, node_starts, partners, pair_starts, thirds, counts):  # pragma: no cover - compiled
+def _add(u, v, sign, node_starts, partners, pair_starts, thirds, counts):
     """Add ``sign`` to the count of every node that makes a triple with u and v."""
     p = _pair(u, v, node_starts, partners)
     if p >= 0:
@@ -235,7 +235,7 @@ def _add(u, v, sign, node_starts, partners, pair_starts, thirds, counts):  # pra
 
 
 @njit(nogil=True, cache=True)
-def _peeled(members, size, node_starts, partners, pair_starts, thirds, counts):  # pragma: no cover - compiled
+def _peeled(members, size, node_starts, partners, pair_starts, thirds, counts):
     """Take away the node of the fewest pairs until all have a share of them; ``counts`` has the pairs of every node then."""
     for i in range(size):
         for j in range(i):
@@ -256,9 +256,7 @@ def _peeled(members, size, node_starts, partners, pair_starts, thirds, counts): 
 
 
 @njit(nogil=True, cache=True)
-def _recovered(
-    triples, node_starts, partners, pair_starts, thirds, numbers, order, largest, min_size
-):  # pragma: no cover - compiled
+def _recovered(triples, node_starts, partners, pair_starts, thirds, numbers, order, largest, min_size):
     n_nodes = len(node_starts) - 1
     marked = np.zeros(len(triples), np.bool_)
     counts = np.zeros(n_nodes, np.int64)

@@ -116,7 +116,7 @@ class Prepared:
 @njit(nogil=True, cache=True)
 def absorb(
     weights: np.ndarray, on: np.ndarray, off: np.ndarray, hazard: np.ndarray, present: np.ndarray, observed: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:  # pragma: no cover - compiled
+) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
     """Priors on and off (m,) given the absent findings, log P[absent findings], and which findings are present."""
     m = len(on)
     absent = np.flatnonzero(observed & ~present)

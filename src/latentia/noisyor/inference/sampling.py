@@ -83,7 +83,7 @@ class _Chain(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def stream_of(seed: np.uint64, present: np.ndarray, observed: np.ndarray) -> np.ndarray:  # pragma: no cover - compiled
+def stream_of(seed: np.uint64, present: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """State (1,) of the random numbers of a row: a hash of the seed and of the row's findings."""
     state = np.array([seed], np.uint64)
     for i in range(len(present)):
@@ -93,7 +93,7 @@ def stream_of(seed: np.uint64, present: np.ndarray, observed: np.ndarray) -> np.
 
 
 @njit(nogil=True, cache=True)
-def _bits(state: np.ndarray) -> np.uint64:  # pragma: no cover - compiled
+def _bits(state: np.ndarray) -> np.uint64:
     """64 random bits; splitmix64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -103,7 +103,7 @@ def _bits(state: np.ndarray) -> np.uint64:  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _uniform(state: np.ndarray) -> float:  # pragma: no cover - compiled
+def _uniform(state: np.ndarray) -> float:
     """A random number in [0, 1)."""
     return float(_bits(state) >> np.uint64(11)) * 2.0**-53
 
@@ -122,7 +122,7 @@ def sample(
 
 
 @njit(nogil=True, cache=True)
-def _sample(row: _Row, stream: np.ndarray) -> tuple[np.ndarray, float, float]:  # pragma: no cover - compiled
+def _sample(row: _Row, stream: np.ndarray) -> tuple[np.ndarray, float, float]:
     m = len(row.on)
     keys = np.empty(m, np.uint64)
     for k in range(m):
@@ -150,7 +150,7 @@ def _sample(row: _Row, stream: np.ndarray) -> tuple[np.ndarray, float, float]:  
 
 
 @njit(nogil=True, cache=True)
-def _begun(chain: int, row: _Row, stream: np.ndarray) -> _Chain:  # pragma: no cover - compiled
+def _begun(chain: int, row: _Row, stream: np.ndarray) -> _Chain:
     """A chain where it starts, each otherwise, after it had time to forget that."""
     m = len(row.on)
     begun = _Chain(np.zeros(m, np.bool_), np.zeros(m + 1, np.int64), row.silent.copy(), row.leak.copy())
@@ -177,7 +177,7 @@ def states_visited(
 
 
 @njit(nogil=True, cache=True)
-def _pass_through(row: _Row, stream: np.ndarray, found: np.ndarray) -> None:  # pragma: no cover - compiled
+def _pass_through(row: _Row, stream: np.ndarray, found: np.ndarray) -> None:
     each = len(found) // _CHAINS
     for c in range(_CHAINS):
         chain = _begun(c, row, stream)
@@ -188,7 +188,7 @@ def _pass_through(row: _Row, stream: np.ndarray, found: np.ndarray) -> None:  # 
 
 
 @njit(nogil=True, cache=True)
-def _summary(sums: np.ndarray, length: int) -> tuple[np.ndarray, float]:  # pragma: no cover - compiled
+def _summary(sums: np.ndarray, length: int) -> tuple[np.ndarray, float]:
     """Means (m,) of batches of chains, from their sums over ``length`` sweeps, (chains, batches, m), and the standard error."""
     n_chains, n_batches, m = sums.shape
     means, chains, largest = np.zeros(m), np.empty(n_chains), 0.0
@@ -212,14 +212,14 @@ def _summary(sums: np.ndarray, length: int) -> tuple[np.ndarray, float]:  # prag
 
 
 @njit(nogil=True, cache=True)
-def _turn(row: _Row, chain: _Chain, k: int) -> None:  # pragma: no cover - compiled
+def _turn(row: _Row, chain: _Chain, k: int) -> None:
     """Turn a cause off or on."""
     own = row.kept, row.silent, row.leak, row.ends, row.places
     _flip(k, *own, chain.state, chain.active, chain.quiet, chain.fired)
 
 
 @njit(nogil=True, cache=True)
-def _sweep(row: _Row, stream: np.ndarray, chain: _Chain, sums: np.ndarray) -> None:  # pragma: no cover - compiled
+def _sweep(row: _Row, stream: np.ndarray, chain: _Chain, sums: np.ndarray) -> None:
     """Draw every cause once given the others, add those probabilities to ``sums``, then try exchanges."""
     own = row.on, row.off, row.kept, row.strengths, row.silent, row.leak
     links = row.ends, row.places, row.links, row.starts, row.parents
@@ -231,7 +231,7 @@ def _sweep(row: _Row, stream: np.ndarray, chain: _Chain, sums: np.ndarray) -> No
 def _draw_all(
     on, off, kept, strengths, silent, leak, ends, places, links, starts, parents, stream,
     state, active, quiet, fired, sums,
-):  # fmt: skip  # pragma: no cover - compiled
+):  # fmt: skip
     m, p = strengths.shape
     for k in range(m):
         against = off[k]  # a product of factors of at most 1: where it underflows, the cause is certain
@@ -252,7 +252,7 @@ def _draw_all(
 
 
 @njit(nogil=True, cache=True)
-def _flip(k, kept, silent, leak, ends, places, state, active, quiet, fired):  # pragma: no cover - compiled
+def _flip(k, kept, silent, leak, ends, places, state, active, quiet, fired):
     state[k] = not state[k]
     n = active[-1]
     if state[k]:
@@ -268,7 +268,7 @@ def _flip(k, kept, silent, leak, ends, places, state, active, quiet, fired):  # 
 
 
 @njit(nogil=True, cache=True)
-def _act(i, kept, silent, leak, active, without, extra):  # pragma: no cover - compiled
+def _act(i, kept, silent, leak, active, without, extra):
     """P[off] and P[on] of a finding with the causes that are on, but for ``without``, and with ``extra``.
 
     Multiplied afresh: what others were divided out of would lose leaks of 1e-12.
@@ -283,9 +283,7 @@ def _act(i, kept, silent, leak, active, without, extra):  # pragma: no cover - c
 
 
 @njit(nogil=True, cache=True)
-def _exchange(
-    parents, weights, on, off, kept, silent, leak, ends, places, stream, state, active, quiet, fired
-):  # pragma: no cover - compiled
+def _exchange(parents, weights, on, off, kept, silent, leak, ends, places, stream, state, active, quiet, fired):
     """A Metropolis step that turns a cause off and another on, both drawn by their strengths for one present finding.
 
     Its causes are ``parents``, and strengths of all causes ``weights`` (m,).
@@ -318,7 +316,7 @@ def _exchange(
 
 
 @njit(nogil=True, cache=True)
-def _draw(parents, weights, state, value, target):  # pragma: no cover - compiled
+def _draw(parents, weights, state, value, target):
     """A cause among some whose state is ``value``, where the running sum of weights passes ``target``; -1: there is none."""
     last, total = -1, 0.0
     for k in parents:
@@ -331,7 +329,7 @@ def _draw(parents, weights, state, value, target):  # pragma: no cover - compile
 
 
 @njit(nogil=True, cache=True)
-def _climb(row: _Row, chain: _Chain) -> None:  # pragma: no cover - compiled
+def _climb(row: _Row, chain: _Chain) -> None:
     """Turn on the cause that raises the probability most, as long as one does."""
     for _ in range(len(row.on)):
         best, most = int(_NONE), 0.0
@@ -349,7 +347,7 @@ def _climb(row: _Row, chain: _Chain) -> None:  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _scatter(row: _Row, stream: np.ndarray, chain: _Chain) -> None:  # pragma: no cover - compiled
+def _scatter(row: _Row, stream: np.ndarray, chain: _Chain) -> None:
     """Turn on a random likely cause of every finding that the causes on so far leave unexplained."""
     p = len(row.leak)
     start = int(_uniform(stream) * p)
@@ -367,9 +365,7 @@ def _scatter(row: _Row, stream: np.ndarray, chain: _Chain) -> None:  # pragma: n
 
 
 @njit(nogil=True, cache=True)
-def _visit(
-    row: _Row, keys: np.ndarray, chain: _Chain, visited: np.ndarray, mass: np.ndarray
-) -> None:  # pragma: no cover - compiled
+def _visit(row: _Row, keys: np.ndarray, chain: _Chain, visited: np.ndarray, mass: np.ndarray) -> None:
     """Add the joint probability of a configuration not seen before to ``mass``: log of a scale, sum at it, their number."""
     key = np.uint64(1)
     for a in range(chain.active[-1]):

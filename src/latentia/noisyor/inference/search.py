@@ -128,7 +128,7 @@ def likely_configurations(
 def _search(
     indptr, indices, gap_indptr, gap_indices, starts, parents, gains, first, findings, kept, base, silent, causes,
     masks, logs, n_found, crowded,
-):  # fmt: skip  # pragma: no cover - compiled
+):  # fmt: skip
     m, n, most = len(base), len(silent), causes.shape[1]
     alone, own, here, off, fired = np.empty(m), np.empty(m), np.empty(m), np.empty(n), np.empty(n)
     seats, ends = np.full(n, -1), np.empty(most + 1, np.int64)
@@ -168,7 +168,7 @@ def _search(
 
 
 @njit(nogil=True, cache=True)
-def most_links(first, n_causes):  # pragma: no cover - compiled
+def most_links(first, n_causes):
     """A bound on how many links so many causes have."""
     most = 0
     for k in range(len(first) - 1):
@@ -177,9 +177,7 @@ def most_links(first, n_causes):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def own_links(
-    present, first, findings, kept, causes, seats, ends, edges, places, passing
-):  # pragma: no cover - compiled
+def own_links(present, first, findings, kept, causes, seats, ends, edges, places, passing):
     """List the links of some causes with the present findings: those of causes[a] from ends[a] to ends[a + 1].
 
     ``edges`` gets their numbers, ``places`` that of the finding among the present ones, ``passing`` t. ``seats`` (n,) is -1
@@ -200,7 +198,7 @@ def own_links(
 
 
 @njit(nogil=True, cache=True)
-def _choose(gains, causes):  # pragma: no cover - compiled
+def _choose(gains, causes):
     """Fill ``causes`` with those that can be on, given their gains beside the empty set; how many they are."""
     n = 0
     for k in range(len(gains)):
@@ -220,7 +218,7 @@ def _choose(gains, causes):  # pragma: no cover - compiled
 @njit(nogil=True, cache=True)
 def _configurations(
     alone, base, silent, causes, present, ends, places, passing, off, fired, bounds, looked_at, masks, logs
-):  # pragma: no cover - compiled
+):
     """Fill ``masks`` and ``logs`` for a row; the number of configurations, and whether there were more of them.
 
     ``alone`` (m,) are gains beside the empty set, ``base`` (m,) log rho / (1 - rho) less the loads of the absent findings.
@@ -270,9 +268,7 @@ def _configurations(
 
 
 @njit(nogil=True, cache=True)
-def _climb(
-    alone, base, silent, causes, present, ends, places, passing, off, fired, masks, gains
-):  # pragma: no cover - compiled
+def _climb(alone, base, silent, causes, present, ends, places, passing, off, fired, masks, gains):
     """The logarithm of a mode that single flips lead to, left in ``masks[0]``; ``gains`` (c,) gets bounds beside it."""
     log, masks[0] = 0.0, 0
     for a, k in enumerate(causes):
@@ -299,7 +295,7 @@ def _climb(
 
 
 @njit(nogil=True, cache=True)
-def fire(mask, silent, present, ends, places, passing, off, fired):  # pragma: no cover - compiled
+def fire(mask, silent, present, ends, places, passing, off, fired):
     """Fill ``off`` with P(absent) of the present findings and ``fired`` with 1 / P(present) in a configuration."""
     for j, i in enumerate(present):
         off[j] = silent[i]
@@ -314,7 +310,7 @@ def fire(mask, silent, present, ends, places, passing, off, fired):  # pragma: n
 
 
 @njit(nogil=True, cache=True)
-def _with(start, stop, places, passing, off, fired):  # pragma: no cover - compiled
+def _with(start, stop, places, passing, off, fired):
     """What a cause, whose links these are, adds to the sum of the logarithms of P(present)."""
     total, product = 0.0, 1.0
     for x in range(start, stop):
@@ -325,7 +321,7 @@ def _with(start, stop, places, passing, off, fired):  # pragma: no cover - compi
 
 
 @njit(nogil=True, cache=True)
-def _without(start, stop, places, passing, off, fired):  # pragma: no cover - compiled
+def _without(start, stop, places, passing, off, fired):
     """The same, negative, of a cause that is on and is turned off."""
     total, product = 0.0, 1.0
     for x in range(start, stop):

@@ -45,7 +45,7 @@ def sum_over_subsets(
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _quickscore(
     on: np.ndarray, off: np.ndarray, kept: np.ndarray, quiet: np.ndarray
-) -> tuple[float, np.ndarray, float]:  # pragma: no cover - compiled
+) -> tuple[float, np.ndarray, float]:
     """The alternating sums P[x], P[x, d_k = 1] of shape (m,), and the sum of the sizes of the terms.
 
     ``kept`` (p, m) is exp(-W), ``quiet`` (p,) is 1 - leak, both of the present findings.
@@ -82,9 +82,7 @@ def _quickscore(
 
 
 @njit(nogil=True, cache=True)
-def _cover(
-    on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray
-) -> tuple[float, np.ndarray]:  # pragma: no cover - compiled
+def _cover(on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray) -> tuple[float, np.ndarray]:
     """P[x] and P[x, d_k = 1] of shape (m,), from the distribution of the set of findings that the first k causes turned on.
 
     ``loads`` (m, p) and ``hazard`` (p,) are those of the present findings. Every term is nonnegative.
@@ -119,7 +117,7 @@ def _cover(
 
 
 @njit(nogil=True, cache=True)
-def _spread(strengths: np.ndarray, kept: np.ndarray, sets: np.ndarray) -> None:  # pragma: no cover - compiled
+def _spread(strengths: np.ndarray, kept: np.ndarray, sets: np.ndarray) -> None:
     """The distribution of the set of findings after an active cause, in place."""
     for i in range(len(strengths)):
         q, step = strengths[i], 1 << i
@@ -132,9 +130,7 @@ def _spread(strengths: np.ndarray, kept: np.ndarray, sets: np.ndarray) -> None: 
 
 
 @njit(nogil=True, cache=True)
-def _complete(
-    strengths: np.ndarray, kept: np.ndarray, after: np.ndarray, out: np.ndarray
-) -> None:  # pragma: no cover - compiled
+def _complete(strengths: np.ndarray, kept: np.ndarray, after: np.ndarray, out: np.ndarray) -> None:
     """The expectation of ``after`` over the set of findings after an active cause: the transpose of `_spread`."""
     for s in range(len(out)):
         out[s] = after[s]

@@ -105,7 +105,7 @@ def dictionary_checks(
     used = int((sums.uses >= _SELDOM * sums.uses.mean()).sum())
     amplitude = float(np.sqrt(np.trace(sums.gram) / max(sums.uses.sum(), 1)))
     unit = "0 is exact, 1.41 has nothing in common"
-    lines = error_checks(parts, limit, "mean |d - d'|", unit, "atom", n_rows=sums.n_rows, rows="rows")
+    lines = error_checks(parts, limit, "mean |d - d'|", unit, "atom", n_rows=sums.n_rows)
     lines += misfit.checks(_SCATTER, "atoms")
     lines += [
         Check(

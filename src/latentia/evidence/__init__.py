@@ -17,6 +17,7 @@ from .repeats import (
     parts_text,
     repeated,
 )
+from .rows import RowsNeeded
 from .settled import settled_checks
 from .simulated import Drawn, simulated_checks
 from .sizes import CANDIDATES, Size, all_sizes, and_beyond, as_likely, beyond, enough_sizes, recommend, until_enough
@@ -42,6 +43,7 @@ __all__ = [
     "Misfit",
     "PartErrors",
     "Reading",
+    "RowsNeeded",
     "Size",
     "Spread",
     "Statement",

@@ -110,6 +110,10 @@ class Check:
         What to do where it fails, in a sentence; as far as can be, something that was measured on this data.
     suggests : int
         How many components the remedy says to try; 0 if it names no number.
+    n_rows : int
+        Of an expected error: rows that it is the error of; 0 where it falls with something else.
+    shared : float
+        Of an expected error: the part of its square that more rows do not make smaller.
     held_out : ndarray or None
         Log-likelihood of rows under fits to others, shape (n,), where that is what was measured. It is not saved.
     """
@@ -123,6 +127,8 @@ class Check:
     role: Literal["note", "caution", "veto", "verdict"] = "note"
     remedy: str = ""
     suggests: int = 0
+    n_rows: int = 0
+    shared: float = 0.0
     held_out: Annotated[np.ndarray | None, of.numbers("*")] = field(default=None, repr=False, compare=False)
 
     @property

@@ -17,6 +17,7 @@ from ..exceptions import LatentiaError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
 from .grades import Component, Components, Grade, component_grades, grade_of
+from .rows import RowsNeeded, rows_at
 from .sentences import closing_sentence, headline, next_steps
 from .statements import Statement, Status, make_statements, mark_of_statement, status
 
@@ -163,6 +164,38 @@ class Evidence:
         if self.topics is not None:
             return self.topics.limit
         return next((c.bound.limit for c in self.checks if c.name == EXPECTED_ERROR and c.bound is not None), None)
+
+    def rows_needed(self, error: float | None = None) -> RowsNeeded:
+        """Return how many rows bring the mean expected error of a component down, or up, to ``error``.
+
+        The square of the error of n rows is a^2 / n + s^2, where s is what misfit adds to fits of all parts alike: it stays,
+        however many rows there are. An error below s needs an infinite number. The interval is what errors vary by that are
+        as expected: of fits to data that follows the model 90% are within a factor 1.5. A fit of far fewer rows than
+        it has now may lose components, which this does not foresee.
+
+        Parameters
+        ----------
+        error : float, optional
+            In the unit of ``component_errors``; by default the limit, up to which components are *supported*.
+
+        Returns
+        -------
+        RowsNeeded
+
+        Raises
+        ------
+        LatentiaError
+            If expected errors were not measured, or fall with something else than rows, or if ``error`` is not positive.
+        """
+        if self.topics is not None:
+            return self.topics.rows_needed(error)
+        check = next((one for one in self.checks if one.name == EXPECTED_ERROR), None)
+        if check is None or not check.n_rows or self.expected_error is None or self.limit is None:
+            raise LatentiaError("How the errors of this fit fall with the number of rows was not measured.")
+        error = self.limit if error is None else error
+        if not error > 0:
+            raise LatentiaError("The error must be above 0.", parameter="error", value=error)
+        return rows_at(self.expected_error, error, check)
 
     def __getitem__(self, name: str) -> Check:
         """The check of that name, also of the topics."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from .checks import EXPECTED_ERROR, REAL_OR_SIMULATED
 from .grades import Component
+from .rows import more_rows
 from .statements import found_sentence, status
 
 _HEADS = {"supported": "SUPPORTED", "with care": "SUPPORTED WITH CARE", "partly": "PARTLY SUPPORTED"}
@@ -43,6 +44,9 @@ def next_steps(evidence: Any) -> str:
     most = len(evidence.component_errors) if too_many and evidence.component_errors is not None else np.inf
     remedies = [check.remedy for check in wanting if check.remedy and check.suggests <= most]
     steps = list(dict.fromkeys(remedies))[:2]
+    if evidence.component_errors is not None and evidence.statements[2].passed is not False:
+        more = more_rows(evidence.component_errors, evidence.checks, evidence.nouns)
+        steps = [more, *steps][:2] if more else steps
     usable = evidence.components.of("supported") or care
     if evidence.grade == "partly":
         steps.insert(0, f"Use {evidence.nouns[1] if len(usable) > 1 else evidence.nouns[0]} {_numbered(usable)}.")

@@ -15,7 +15,6 @@ from .checks import EXPECTED_ERROR, PARTS_FITTED, Check, above, at_least, at_mos
 from .parts import PartErrors
 
 _MORE = 1.2  # times the directions that components need, from which on some stand for several
-_MOST_TIMES = 20.0  # as many rows, for advice to get more
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,10 @@ def error_checks(
     what: str = "component",
     source: str = "parts of the data",
     n_rows: int = 0,
-    rows: str = "rows",
 ) -> list[Check]:
     """The lines that decide, the mean expected error and the share of parts that could be fitted, and the worst component.
 
-    ``source`` says what predicts the errors, ``n_rows`` how many ``rows`` the fit was made of.
+    ``source`` says what predicts the errors, ``n_rows`` how many rows the fit was made of.
     """
     errors = parts.errors
     if errors is None:
@@ -81,7 +79,7 @@ def error_checks(
         Check(
             EXPECTED_ERROR, symbol, mean, at_most(limit),
             f"How far {_with_article(what)} may be from the truth ({unit}), estimated from {source}.", source, "verdict",
-            _more_rows(mean, parts.shared, limit, n_rows, rows),
+            n_rows=n_rows, shared=parts.shared,
         ),
         Check(
             f"least stable {what}", f"max of {symbol.removeprefix('mean ')}", float(errors[worst]), at_most(2 * limit),
@@ -108,20 +106,6 @@ def _with_article(what: str) -> str:
 
 def _plural(what: str) -> str:
     return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-
-
-def _more_rows(error: float, shared: float, limit: float, n_rows: int, rows: str) -> str:
-    """How many rows would bring an error to its limit, where that is not far off: it falls with their root.
-
-    What the model does not say, of mean square ``shared``, stays.
-    """
-    room = limit**2 - shared
-    factor = (error**2 - shared) / room if room > 0 else np.inf
-    if not (n_rows and 1 < factor <= _MOST_TIMES):
-        return ""
-    digits = 10 ** max(int(np.log10(factor * n_rows)) - 1, 0)
-    enough = -(-factor * n_rows // digits) * digits
-    return f"About {enough:,.0f} {rows} would be enough, if the model holds: there are {n_rows:,}."
 
 
 def separation_limit(components: np.ndarray, metric: str, most: float = np.inf) -> float:

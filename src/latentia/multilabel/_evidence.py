@@ -77,7 +77,6 @@ def weigh_evidence(
         "0 is exact, 2 is all wrong",
         "topic",
         n_rows=seen.n_rows,
-        rows="documents",
     )
     checks += [*goodness, *settled_checks(refinement)]
     checks += [*_sizes(model, seen), *_theorem(model, seen), *_tensor(model, found), *_weights(model, found)]

@@ -176,7 +176,7 @@ class Counts(Vectors):
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         limit = separation_limit(chain.emissions / deviations, "euclidean") if len(chain.emissions) > 1 else 1.0
         unit = "in standard deviations of the columns"
-        return error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state", n_rows=n_steps, rows="steps")
+        return error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state", n_rows=n_steps)
 
 
 class CountChainUpdate:

@@ -236,7 +236,7 @@ class Symbols:
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         limit = separation_limit(chain.emissions, "cityblock", _TRUSTED)
         unit = "0 is exact, 2 is all wrong"
-        return error_checks(parts, limit, "mean |O_k - O'_k|_1", unit, "state", n_rows=n_steps, rows="steps")
+        return error_checks(parts, limit, "mean |O_k - O'_k|_1", unit, "state", n_rows=n_steps)
 
 
 @dataclass(frozen=True)
@@ -394,7 +394,7 @@ class Vectors:
         shares = chain.variances / deviations**2
         stuck = float(((shares <= _LEAST * (1 + 1e-9)) | (np.abs(shares - _FLOOR) <= 1e-9 * _FLOOR)).mean())
         return [
-            *error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state", n_rows=n_steps, rows="steps"),
+            *error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state", n_rows=n_steps),
             Check(
                 "variances at their floor", "share", stuck, at_most(0.1),
                 f"Of a state's features whose variance is {_FLOOR:g} of the feature's own, the least that moments may give, or "

@@ -180,7 +180,7 @@ def chain_checks(m: Measured, n_steps: int) -> list[Check]:
     return [
         *error_checks(
             m.parts, m.limit, "mean |p_i - p'_i|_1", "in l1: 0 is exact, 2 is all wrong", "state", "halves of the steps",
-            n_rows=n_steps, rows="steps",
+            n_rows=n_steps,
         ),
         *([] if m.fit is None else m.fit.checks()),
         Check(

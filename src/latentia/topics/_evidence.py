@@ -54,7 +54,7 @@ class Measured:
 def topic_error_checks(parts: PartErrors, limit: float = TRUSTED, n_documents: int = 0) -> list[Check]:
     """The lines on expected errors of topics."""
     symbol, unit = "mean |A_k - A'_k|_1", "0 is exact, 2 is all wrong"
-    return error_checks(parts, limit, symbol, unit, "topic", n_rows=n_documents, rows="documents")
+    return error_checks(parts, limit, symbol, unit, "topic", n_rows=n_documents)
 
 
 def anchor_checks(m: Measured, parts: PartErrors, limit: float) -> list[Check]:

@@ -1,0 +1,62 @@
+"""How many rows would bring an expected error down to where it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .checks import EXPECTED_ERROR, Check
+
+_FACTOR = (
+    1.5  # between the expected error and the true one: benchmarks/evidence_predicts_error.py has 90% of fits within it
+)
+_MOST_TIMES = 20.0  # as many rows, for advice to get more
+
+
+@dataclass(frozen=True)
+class RowsNeeded:
+    """A number of rows, with an interval.
+
+    Attributes
+    ----------
+    rows, low, high : float
+        Infinite where no number of rows is enough.
+    """
+
+    rows: float
+    low: float
+    high: float
+
+
+def rows_at(error: float, wanted: float, check: Check) -> RowsNeeded:
+    """Return how many rows bring ``error``, of the rows of a check, to ``wanted``: what is not shared falls with their root."""
+    room = wanted**2 - check.shared
+    rows = np.inf if room <= 0 else check.n_rows * max(error**2 - check.shared, 0.0) / room
+    return RowsNeeded(float(rows), float(rows / _FACTOR**2), float(rows * _FACTOR**2))
+
+
+def more_rows(errors: np.ndarray, checks: Sequence[Check], nouns: tuple[str, str, str]) -> str:
+    """Return a sentence on how many rows would bring the errors of components to their limit; none where that is far off."""
+    check: Any = next((one for one in checks if one.name == EXPECTED_ERROR and one.n_rows), None)
+    if check is None or check.bound is None:
+        return ""
+    limit, (one, many, rows) = check.bound.limit, nouns
+    beyond = [rows_at(error, limit, check) for error in errors if error > limit]
+    reached = [needed for needed in beyond if needed.rows <= _MOST_TIMES * check.n_rows]
+    if not reached:
+        return ""
+    most = max(reached, key=lambda needed: needed.rows)
+    what = f"all {many}" if len(reached) == len(beyond) else f"{len(reached)} more {many if len(reached) > 1 else one}"
+    return (
+        f"About {_about(most.rows)} {rows} ({_about(most.low)} to {_about(most.high)}) would be enough for {what}, "
+        f"if the model holds: there are {check.n_rows:,}."
+    )
+
+
+def _about(number: float) -> str:
+    """Return a number with two digits, rounded up."""
+    digit = 10 ** max(int(np.log10(max(number, 1.0))) - 1, 0)
+    return f"{-(-number // digit) * digit:,.0f}"

@@ -6,13 +6,11 @@ import pytest
 from latentia.evidence import (
     Check,
     Evidence,
-    PartErrors,
     Size,
     above,
     at_most,
     beyond,
     enough_sizes,
-    error_checks,
     recommend,
 )
 from latentia.evidence.sizes import falls
@@ -253,17 +251,6 @@ def test_larger_numbers_are_tried_until_four_in_a_row_cannot_be_used():
 
 def test_bounds_of_vetoes_hold_where_they_are_met():
     assert evidence(0.2, Check("gain", "g", 0.5, above(0), "", "", "veto")).grade == "supported"
-
-
-def test_rows_are_asked_for_only_where_they_help():
-    """What halves share does not fall with more rows."""
-    sampled = PartErrors(np.array([0.5, 0.5]))
-    (check, *_) = error_checks(sampled, 0.4, "e", "in l1", n_rows=1000)
-    assert "About 1,600 rows" in check.remedy
-    (check, *_) = error_checks(sampled.widened(np.full(2, 0.3)), 0.4, "e", "in l1", n_rows=1000)
-    assert "About 3,600 rows" in check.remedy
-    (check, *_) = error_checks(sampled.widened(np.full(2, 0.5)), 0.4, "e", "in l1", n_rows=1000)
-    assert check.remedy == ""
 
 
 def test_partly_takes_the_most_near_the_least_error():

@@ -17,7 +17,7 @@ from ..exceptions import LatentiaError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
 from .grades import Component, Components, Grade, component_grades, grade_of
-from .rows import RowsNeeded, rows_at
+from .rows import RowsNeeded, rows_at, shared_part
 from .sentences import closing_sentence, headline, next_steps
 from .statements import Statement, Status, make_statements, mark_of_statement, status
 
@@ -168,10 +168,10 @@ class Evidence:
     def rows_needed(self, error: float | None = None) -> RowsNeeded:
         """Return how many rows bring the mean expected error of a component down, or up, to ``error``.
 
-        The square of the error of n rows is a^2 / n + s^2, where s is what misfit adds to fits of all parts alike: it stays,
-        however many rows there are. An error below s needs an infinite number. The interval is what errors vary by that are
-        as expected: of fits to data that follows the model 90% are within a factor 1.5. A fit of far fewer rows than
-        it has now may lose components, which this does not foresee.
+        The square of the error of n rows is a^2 / n + s^2. Where the statement *fit* has passed s is 0; else it is what misfit
+        adds to fits of all parts alike, which stays however many rows there are: an error below s needs an infinite number.
+        The interval is what true errors vary by: 90% of them are within a factor 1.5 of the expected one. A fit of far
+        fewer rows than there are may lose components, which this does not foresee.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class Evidence:
         error = self.limit if error is None else error
         if not error > 0:
             raise LatentiaError("The error must be above 0.", parameter="error", value=error)
-        return rows_at(self.expected_error, error, check)
+        return rows_at(self.expected_error, error, check.n_rows, shared_part(check, self.statements[3].passed))
 
     def __getitem__(self, name: str) -> Check:
         """The check of that name, also of the topics."""

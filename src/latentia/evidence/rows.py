@@ -31,20 +31,25 @@ class RowsNeeded:
     high: float
 
 
-def rows_at(error: float, wanted: float, check: Check) -> RowsNeeded:
-    """Return how many rows bring ``error``, of the rows of a check, to ``wanted``: what is not shared falls with their root."""
-    room = wanted**2 - check.shared
-    rows = np.inf if room <= 0 else check.n_rows * max(error**2 - check.shared, 0.0) / room
+def rows_at(error: float, wanted: float, n_rows: int, shared: float) -> RowsNeeded:
+    """Return how many rows bring the ``error`` of ``n_rows`` to ``wanted``: what is not ``shared`` falls with their root."""
+    room = wanted**2 - shared
+    rows = np.inf if room <= 0 else n_rows * max(error**2 - shared, 0.0) / room
     return RowsNeeded(float(rows), float(rows / _FACTOR**2), float(rows * _FACTOR**2))
 
 
-def more_rows(errors: np.ndarray, checks: Sequence[Check], nouns: tuple[str, str, str]) -> str:
+def shared_part(check: Check, fits: bool | None) -> float:
+    """Return what more rows leave of the square of an error; where no misfit shows, it is noise as well, and falls."""
+    return 0.0 if fits else check.shared
+
+
+def more_rows(errors: np.ndarray, checks: Sequence[Check], nouns: tuple[str, str, str], fits: bool | None) -> str:
     """Return a sentence on how many rows would bring the errors of components to their limit; none where that is far off."""
     check: Any = next((one for one in checks if one.name == EXPECTED_ERROR and one.n_rows), None)
     if check is None or check.bound is None:
         return ""
-    limit, (one, many, rows) = check.bound.limit, nouns
-    beyond = [rows_at(error, limit, check) for error in errors if error > limit]
+    limit, shared, (one, many, rows) = check.bound.limit, shared_part(check, fits), nouns
+    beyond = [rows_at(error, limit, check.n_rows, shared) for error in errors if error > limit]
     reached = [needed for needed in beyond if needed.rows <= _MOST_TIMES * check.n_rows]
     if not reached:
         return ""

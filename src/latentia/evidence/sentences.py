@@ -44,8 +44,9 @@ def next_steps(evidence: Any) -> str:
     most = len(evidence.component_errors) if too_many and evidence.component_errors is not None else np.inf
     remedies = [check.remedy for check in wanting if check.remedy and check.suggests <= most]
     steps = list(dict.fromkeys(remedies))[:2]
-    if evidence.component_errors is not None and evidence.statements[2].passed is not False:
-        more = more_rows(evidence.component_errors, evidence.checks, evidence.nouns)
+    _, _, structure, fit = evidence.statements
+    if evidence.component_errors is not None and structure.passed is not False:
+        more = more_rows(evidence.component_errors, evidence.checks, evidence.nouns, fit.passed)
         steps = [more, *steps][:2] if more else steps
     usable = evidence.components.of("supported") or care
     if evidence.grade == "partly":

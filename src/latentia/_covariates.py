@@ -13,7 +13,8 @@ from ._parameters import Number, check_parameter
 from ._validation import check_same_rows, number_column
 from .effects import Effects, Estimates, Memberships, least_squares, outcomes
 from .effects.combinations import Combinations
-from .effects.design import check_independent, clusters_of, columns_of, design_of
+from .effects.dependence import warn_of_clusters
+from .effects.design import check_independent, clusters_of, columns_by_name, columns_of, design_of
 from .effects.estimates import column_sizes
 from .effects.formulas import check_formula
 from .effects.results import COMBINED
@@ -58,7 +59,7 @@ class WithCovariates(Estimator):
             Covariates, a row for every row of X in the same order. Rows that lack an entry are left out.
         cluster : str or sequence of length n_rows, optional
             Column of ``data``, or labels, of what rows depend on each other within: authors, sites, persons. By default rows
-            are independent.
+            are independent; a warning names the columns of ``data`` whose groups have residuals that say otherwise.
         level : float, default=0.9
             Chance with which an interval holds the true value.
         components : dict, optional
@@ -96,6 +97,8 @@ class WithCovariates(Estimator):
         design, of_rows = design_of(formula, data, n), clusters_of(cluster, data, n)
         rows = members.known & design.known & (of_rows >= 0)
         check_independent(design.matrix[rows], design.terms, of_rows[rows])
+        if cluster is None:
+            warn_of_clusters(design.matrix, members.shares, columns_by_name(data, n), rows)
         return self._told(
             lambda sums: least_squares(design.matrix, members, rows, of_rows, sums), components, level,
             terms=design.terms, formula=formula, references=design.references, **self._facts(members, rows, of_rows),

@@ -50,19 +50,25 @@ def clustered(cluster):
         robust += (a @ left[rows]) ** 2
         along[:, g] = a @ (np.eye(N) - hat)[rows]
     freedom = np.array([np.trace(a @ a.T) ** 2 / ((a @ a.T) ** 2).sum() for a in along])
-    variance = (left**2).sum(axis=0) / (N - P)
-    pairs = cluster[:, None] == cluster
-    together = np.array([e @ (pairs & ~np.eye(N, dtype=bool)) @ e for e in left.T])
-    alike = np.clip(together / max(pairs.sum() - N, 1) / variance, 0, 1)
+    pairs, free = (cluster[:, None] == cluster).astype(float), np.eye(N) - hat
+    means = np.array(
+        [[np.trace(free), np.trace(free @ pairs)], [np.trace(free @ pairs), np.trace(free @ pairs @ free @ pairs)]]
+    )
     usual = np.empty((P, K))
     for k in range(K):
-        working = variance[k] * ((1 - alike[k]) * np.eye(N) + alike[k] * pairs)
-        usual[:, k] = np.diag(inverse @ x.T @ working @ x @ inverse)
+        e = left[:, k]
+        if len(groups) == N:
+            own, shared = e @ e / means[0, 0], 0.0
+        else:
+            own, shared = np.linalg.solve(means, [e @ e, e @ pairs @ e])
+            shared = max(shared, 0.0)
+            own = (e @ e - means[0, 1] * shared) / means[0, 0]
+        usual[:, k] = np.diag(inverse @ x.T @ (own * np.eye(N) + shared * pairs) @ x @ inverse)
     sums = np.array([left[rows].sum(axis=0) / len(rows) ** 0.5 for rows in groups])
     heavy = np.maximum((sums**4).mean(axis=0) / (sums**2).mean(axis=0) ** 2 - 3, 0)
     freedom = freedom[:, None] / (1 + heavy / 8)
     pooled = (freedom * robust + 10 * usual) / (freedom + 10)
-    return x, y, value, np.sqrt(pooled), freedom, len(groups)
+    return x, y, value, np.sqrt(pooled), freedom, N**2 / sum(len(rows) ** 2 for rows in groups)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import latentia
 from latentia.datasets import planted
-from latentia.exceptions import LatentiaError
+from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.likelihood import WordSampler
 from latentia.metrics import match_components
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
@@ -179,3 +181,22 @@ def test_pictures(classes) -> None:
     assert len(found.plot()) == 2
     axes = found.plot(terms=["x"])
     assert found.plot(terms=["x"], ax=axes) is axes
+
+
+def test_columns_that_rows_depend_on_each_other_within_are_named(classes) -> None:
+    X, _, _, means, _ = classes
+    rng = np.random.default_rng(3)
+    site = rng.integers(12, size=900)
+    labels = (
+        (rng.random(900)[:, None] > rng.dirichlet(np.full(3, 0.5), 12)[site].cumsum(axis=1)).sum(axis=1).clip(max=2)
+    )
+    rows = means[labels] + rng.normal(size=(900, 4))
+    model, data = SphericalGaussianMixture(3, n_splits=0).fit(X), {"site": site.astype(str)}
+    data |= {"x": rng.normal(size=900), "room": rng.integers(40, size=900)}  # Neither says anything of the rows.
+    with pytest.warns(EvidenceWarning, match=r"column 'site' \(12 groups.*cluster='site'"):
+        plain = model.effects(rows, "~ x", data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        named = model.effects(rows, "~ x", data, cluster="site")
+        model.effects(rows, "~ x + site", data)  # What a group has in common is in the terms.
+    assert named.n_clusters == 12 < plain.n_clusters

@@ -123,3 +123,17 @@ def test_what_cannot_be_factored():
         PoissonNMF(5).fit(X[:, X.sum(axis=0) > 0][:, :3])
     with pytest.raises(LatentiaError, match="rank 1"):
         PoissonNMF(2).fit(np.outer(np.arange(1, 9), np.arange(1, 6)))
+
+
+@pytest.mark.parametrize(("scatter", "says"), [("poisson", False), ("gamma", True), ("dropout", True)])
+def test_counts_that_scatter_more_are_said(scatter, says):
+    rng = np.random.default_rng(5)
+    means = rng.gamma(0.7, size=(400, 3)) @ rng.dirichlet(np.full(40, 0.3), 3)
+    means *= 2 / means.mean()
+    counts = rng.poisson(means * rng.gamma(3, 1 / 3, means.shape) if scatter == "gamma" else means)
+    if scatter == "dropout":
+        counts[rng.random(counts.shape) < 0.3] = 0
+    check = PoissonNMF(3).fit(counts).evidence_["dispersion of counts"]
+    assert check.holds is not says
+    assert check.role == "caution"
+    assert says or 0.9 < check.measured < 1.1

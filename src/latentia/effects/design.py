@@ -64,7 +64,7 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
     checked = CheckedFormula(formula)
     import pandas as pd
 
-    table = _table(data, n_rows)
+    table = columns_by_name(data, n_rows)
     checked.check_columns(list(map(str, table)))
     cells = {
         str(name): _cells(name, column, checked.categories)
@@ -115,7 +115,7 @@ def columns_of(table: Any, n_rows: int) -> Design:
     if not isinstance(table, Mapping) and not hasattr(table, "columns"):
         table = _unnamed(table)
     columns, terms = [], []
-    for name, column in _table(table, n_rows).items():
+    for name, column in columns_by_name(table, n_rows).items():
         cells = _cells(name, column)
         if not _is_text(cells):
             columns.append(np.asarray(cells, dtype=float))
@@ -157,7 +157,7 @@ def clusters_of(cluster: Any, data: Any, n_rows: int, parameter: str = "data") -
     if cluster is None:
         return np.arange(n_rows)
     if isinstance(cluster, str):
-        columns = _table(data, n_rows, parameter)
+        columns = columns_by_name(data, n_rows, parameter)
         if cluster not in columns:
             raise LatentiaError(
                 f"there is no such column. There are {', '.join(map(str, columns))}.",
@@ -196,7 +196,7 @@ def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndar
         )
 
 
-def _table(data: Any, n_rows: int, parameter: str = "data") -> dict[Any, Any]:
+def columns_by_name(data: Any, n_rows: int, parameter: str = "data") -> dict[Any, Any]:
     """The columns of a table by name."""
     if data is None or not (isinstance(data, Mapping) or hasattr(data, "columns")):
         raise LatentiaError(

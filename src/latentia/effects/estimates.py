@@ -162,7 +162,8 @@ def least_squares(
     usual = _usual(q, left, group, len(found), root)
     freedom = freedom[:, None] / (1 + _TAILS * _kurtosis(left, group, len(found)) / 2)
     pooled = (freedom * robust + _POOLED * usual) / (freedom + _POOLED)
-    most = np.maximum(freedom, np.clip(len(found) - x.shape[1], 1, freedom + _POOLED))
+    even = len(group) ** 2 / (np.bincount(group) ** 2.0).sum()  # clusters of one size that tell as much
+    most = np.maximum(freedom, np.clip(even - x.shape[1], 1, freedom + _POOLED))
     value, scale = root @ value, np.sqrt((x**2).mean(axis=0))[:, None]
     by_components = moved(scale * value, members.errors, sums) / scale**2
     return _together(value @ sums.T, pooled, most, by_components, len(members.errors)).divided(sizes[:, None])
@@ -222,17 +223,25 @@ def _summed(first: np.ndarray, second: np.ndarray, group: np.ndarray, n: int) ->
 
 
 def _usual(q: np.ndarray, left: np.ndarray, group: np.ndarray, n: int, root: np.ndarray) -> np.ndarray:
-    """Variances of the coefficients, (P, K), if all rows had the same one, and pairs of a cluster the same correlation."""
+    """Variances of the coefficients, (P, K), if all rows had the same one, and pairs of a cluster the same correlation.
+
+    Rows then have the covariance a I + b Z Z' with the indicators Z of clusters. The sums of squares of residuals and of their
+    sums in clusters have means that are linear in a and b. Solved for these, they know what the coefficients take from
+    residuals, which is much where a covariate is the same in all rows of a cluster.
+    """
     rows, p = q.shape
     size = np.bincount(group, minlength=n)
-    variance = (left**2).sum(axis=0) / (rows - p)
-    pairs = float((size * (size - 1.0)).sum())
-    sums = np.stack([np.bincount(group, e, n) for e in left.T])
-    together = ((sums**2).sum(axis=1) - (left**2).sum(axis=0)) / max(pairs, 1.0)
-    alike = np.clip(together / np.maximum(variance, 1e-300), 0, 1)
-    of_rows = (root**2).sum(axis=1)
-    of_sums = ((np.stack([np.bincount(group, a, n) for a in q.T]).T @ root.T) ** 2).sum(axis=0)
-    return np.outer(of_rows, variance * (1 - alike)) + np.outer(of_sums, variance * alike)
+    of_q, of_left = (np.stack([np.bincount(group, column, n) for column in table.T]) for table in (q, left))
+    squares, squared_sums = (left**2).sum(axis=0), (of_left**2).sum(axis=1)
+    both = rows - float((of_q**2).sum())
+    of_pairs = float((size**2.0).sum() - 2 * (size * of_q**2).sum() + ((of_q @ of_q.T) ** 2).sum())
+    determinant = (rows - p) * of_pairs - both**2
+    b = np.zeros(left.shape[1])
+    if determinant > _FIXED * (rows - p) * of_pairs:
+        b = ((rows - p) * squared_sums - both * squares) / determinant
+        b = np.clip(b, 0, squares / max(both, 1e-300))
+    a = (squares - both * b) / (rows - p)
+    return np.outer((root**2).sum(axis=1), a) + np.outer(((of_q.T @ root.T) ** 2).sum(axis=0), b)
 
 
 def outcomes(

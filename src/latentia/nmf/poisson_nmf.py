@@ -26,7 +26,7 @@ from .._entries import missing_entries
 from .._parameters import Integer, NComponents, Number, Seed
 from .._stages import Fitted, Part
 from .._validation import check_gaps, gaps_of, table_blocks, weighted
-from ..evidence import Check, Misfit, PartErrors, at_least, error_checks, trivial_checks
+from ..evidence import Check, Misfit, PartErrors, at_least, at_most, error_checks, trivial_checks
 from ..exceptions import LatentiaError
 from ..likelihood import Refinement
 from ..moments.counts import Counts, as_counts, check_counts
@@ -43,6 +43,8 @@ _OF_PARTS = 3  # times the tolerance, for parts of the rows
 _TELLING = 2  # features, and rows, of one component without another
 _SAMPLE, _COLUMNS = 2000, 500  # rows that are looked at, and their most frequent columns
 _SMALL = 0.25  # of the mean, below which a row or a column has too few counts to be of one component
+_DISPERSED = 0.1  # of the scatter of Poisson counts, beyond it: errors are 5% larger
+_DEVIATIONS = 4.0  # standard errors of it
 _TINY = 1e-300
 
 
@@ -253,21 +255,30 @@ class PoissonNMF(FactorModel):
         at = np.linspace(0, len(found.weights) - 1, min(len(found.weights), _SAMPLE)).astype(np.int64)
         weights, rows = found.weights[at], fitted.found[0].with_gaps()[at]
         free, misfit = freedom(found.components, weights), _misfit(rows, weights, found.components, self._seed)
-        for shared in (free, misfit.bias(apart), self._bias(rows, found.components, weights)):
+        bias, dispersion = self._drawn_again(rows, found.components, weights)
+        for shared in (free, misfit.bias(apart), bias):
             parts = parts.widened(shared, self._farthest)
-        return self._lines(fitted, parts, limit, weights, free, misfit), parts
+        return self._lines(fitted, parts, limit, weights, free, misfit) + dispersion, parts
 
-    def _bias(self, rows: sparse.csr_array, components: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The error that all parts share as weights and components are not negative, by counts drawn again; shape (r,)."""
+    def _drawn_again(
+        self, rows: sparse.csr_array, components: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, list[Check]]:
+        """Return what fits to counts that are drawn from the model say.
+
+        It is the error that all parts share as weights and components are not negative, shape (r,), and whether counts scatter
+        about their fit as drawn ones do about theirs.
+        """
         if self.n_splits < 2:
-            return np.zeros(len(components))
-        at, draws = evenly(len(weights), ROWS), list[np.ndarray]()
+            return np.zeros(len(components)), []
+        at, draws, spreads = evenly(len(weights), ROWS), list[np.ndarray](), list[float]()
         weights, missing = weights[at], sparse.csr_array(rows[at] != rows[at])
         for number in range(self.n_splits):
             drawn = _drawn(weights, components, np.random.default_rng([self._seed, 103, number]), missing)
             found = factored(drawn, components.T, self.max_iter, self.tol * _OF_PARTS, self.n_jobs)
             draws.append(found.columns.T)
-        return bias_of(components, draws)
+            spreads.append(_spread(drawn.with_gaps(), found.weights @ found.columns.T)[0])
+        spread, deviation = _spread(rows[at], weights @ components)
+        return bias_of(components, draws), [_dispersion_check(spread / max(float(np.mean(spreads)), _TINY), deviation)]
 
     def _lines(
         self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, free: np.ndarray, misfit: Misfit
@@ -387,6 +398,28 @@ def _relative(entries: np.ndarray) -> np.ndarray:
     sums = entries.sum(axis=1)
     kept = entries[sums >= _SMALL * sums.mean()]
     return np.asarray(kept / np.maximum(kept.max(axis=1, keepdims=True, initial=0.0), _TINY))
+
+
+def _spread(rows: sparse.csr_array, expected: np.ndarray) -> tuple[float, float]:
+    """Return squares of residuals over the sum of what is expected, and the standard deviation of that for Poisson counts."""
+    counts = rows.toarray()
+    known = ~np.isnan(counts)
+    expected = expected[known]
+    total = max(float(expected.sum()), _TINY)
+    return float(((counts[known] - expected) ** 2).sum()) / total, np.sqrt(
+        float((2 * expected**2 + expected).sum())
+    ) / total
+
+
+def _dispersion_check(measured: float, deviation: float) -> Check:
+    """Return the line on the scatter of counts, in that of Poisson counts, of which chance makes one fit in thousands."""
+    return Check(
+        "dispersion of counts", "sum (x - m)^2 / sum m", measured, at_most(1 + max(_DISPERSED, _DEVIATIONS * deviation)),
+        "How much counts scatter about the fit, in what counts drawn from the model do about theirs. 1 is a Poisson count; "
+        "expected errors are of halves of the rows, and know of more.",
+        "not in the paper", "caution",
+        "Counts scatter more than Poisson counts do: single cells say less, and zeros may be missing counts.",
+    )  # fmt: skip
 
 
 def _misfit(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray, seed: int) -> Misfit:

@@ -66,6 +66,9 @@ _WINDOW, _DRIFT = (
     10,
     2e-4,
 )  # The burn-in ends when the mean log-likelihood of so many sweeps rises by a smaller share of it.
+_ALPHA_DRIFT = (
+    0.02  # The same of the sum of alpha: mixed documents take long to learn it, and .01 is within its noise elsewhere.
+)
 _FEWEST, _MOST = 20, 100  # sweeps of a burn-in
 _SPREAD_EVERY = 5  # averaged sweeps from one draw of the topics to the next
 _ROUNDS, _DOCUMENTS_AT_ONCE = (5, 20), 256  # over a document with given topics: before, and averaged
@@ -126,7 +129,7 @@ def sample_topics(
     topics : ndarray of shape (K, V)
         Where the chain starts, positive wherever there are words.
     burn_in : int or "auto"
-        Sweeps before the averaged ones; "auto" makes 20 to 100, until the log-likelihood rises no more.
+        Sweeps before the averaged ones; "auto" makes 20 to 100, until log-likelihood and alpha settle.
     n_averaged : int
     alpha : ndarray of shape (K,), optional
         Where the Dirichlet parameters of the proportions start.
@@ -194,11 +197,15 @@ class TopicSampler:
             for _ in range(n_sweeps):
                 self._sweep()
             return
+        alpha_sum = 0.0
         while self.n_sweeps < _MOST:
             self._sweep()
-            if self.n_sweeps >= _FEWEST and self.n_sweeps % _WINDOW == 0:
+            if self.n_sweeps % _WINDOW:
+                continue
+            alpha_before, alpha_sum = alpha_sum, self.alpha.sum()
+            if self.n_sweeps >= _FEWEST:
                 before, after = np.reshape(self.log_likelihood[-2 * _WINDOW :], (2, _WINDOW)).mean(axis=1)
-                if after - before < _DRIFT * abs(after):
+                if after - before < _DRIFT * abs(after) and abs(alpha_sum - alpha_before) < _ALPHA_DRIFT * alpha_sum:
                     return
 
     def average(self, n_sweeps: int) -> None:

@@ -62,10 +62,7 @@ _LEARNED_FROM = 3  # sweeps after which the priors are learned
 _MOST_KINDS = 32  # of documents
 _SHRINKAGE = 1.0  # occurrences of words that the alpha of all documents counts for in each kind
 _LEAST_ALPHA, _LEAST_BETA, _MOST_BETA = 1e-3, 1e-6, 1e3
-_WINDOW, _DRIFT = (
-    10,
-    2e-4,
-)  # The burn-in ends when the mean log-likelihood of so many sweeps rises by a smaller share of it.
+_WINDOW, _DRIFT = 10, 2e-4  # The burn-in ends when the mean log-likelihood of so many sweeps rises by a smaller share.
 _ALPHA_DRIFT = (
     0.02  # The same of the sum of alpha: mixed documents take long to learn it, and .01 is within its noise elsewhere.
 )

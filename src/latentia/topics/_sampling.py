@@ -64,7 +64,7 @@ _SHRINKAGE = 1.0  # occurrences of words that the alpha of all documents counts 
 _LEAST_ALPHA, _LEAST_BETA, _MOST_BETA = 1e-3, 1e-6, 1e3
 _WINDOW, _DRIFT = 10, 2e-4  # The burn-in ends when the mean log-likelihood of so many sweeps rises by a smaller share.
 _ALPHA_DRIFT = (
-    0.02  # The same of the sum of alpha: mixed documents take long to learn it, and .01 is within its noise elsewhere.
+    0.02  # The same of the sum of alpha, which mixed documents take long to learn. It moves by .01 by chance.
 )
 _FEWEST, _MOST = 20, 100  # sweeps of a burn-in
 _SPREAD_EVERY = 5  # averaged sweeps from one draw of the topics to the next

@@ -26,10 +26,11 @@ def warn_of_clusters(design: np.ndarray, shares: np.ndarray, columns: Mapping[An
     """Warn where the rows that are used depend on each other within groups of a column, and would be taken as independent."""
     x = design[rows]
     residuals = shares[rows] - x @ np.linalg.lstsq(x, shares[rows], rcond=None)[0]
-    alike = [found for name, groups in _groups_of(columns, rows) if (found := _alike(str(name), residuals, groups))]
+    tried = [_alike(str(name), residuals, groups) for name, groups in _groups_of(columns, rows)]
+    alike = [column for column in tried if column is not None]
     if not alike:
         return
-    coarsest = min(alike, key=lambda found: found.n_groups)
+    coarsest = min(alike, key=lambda column: column.n_groups)
     named = ", ".join(f"{column!r} ({n} groups, correlation {r:.2f})" for column, n, r in alike)
     warn(
         f"Rows of one group have alike residuals, in the column {named}: intervals that take rows as independent are too "

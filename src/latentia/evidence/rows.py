@@ -45,16 +45,20 @@ def shared_part(check: Check, fits: bool | None) -> float:
 
 def more_rows(errors: np.ndarray, checks: Sequence[Check], nouns: tuple[str, str, str], fits: bool | None) -> str:
     """Return a sentence on how many rows would bring the errors of components to their limit; none where that is far off."""
-    check: Any = next((one for one in checks if one.name == EXPECTED_ERROR and one.n_rows), None)
+    check: Any = next((check for check in checks if check.name == EXPECTED_ERROR and check.n_rows), None)
     if check is None or check.bound is None:
         return ""
-    limit, shared, (one, many, rows) = check.bound.limit, shared_part(check, fits), nouns
+    limit, shared, (singular, plural, rows) = check.bound.limit, shared_part(check, fits), nouns
     beyond = [rows_at(error, limit, check.n_rows, shared) for error in errors if error > limit]
     reached = [needed for needed in beyond if needed.rows <= _MOST_TIMES * check.n_rows]
     if not reached:
         return ""
     most = max(reached, key=lambda needed: needed.rows)
-    what = f"all {many}" if len(reached) == len(beyond) else f"{len(reached)} more {many if len(reached) > 1 else one}"
+    what = (
+        f"all {plural}"
+        if len(reached) == len(beyond)
+        else f"{len(reached)} more {plural if len(reached) > 1 else singular}"
+    )
     return (
         f"About {_about(most.rows)} {rows} ({_about(most.low)} to {_about(most.high)}) would be enough for {what}, "
         f"if the model holds: there are {check.n_rows:,}."

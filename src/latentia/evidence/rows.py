@@ -10,9 +10,7 @@ import numpy as np
 
 from .checks import EXPECTED_ERROR, Check
 
-_FACTOR = (
-    1.5  # between the expected error and the true one: benchmarks/evidence_predicts_error.py has 90% of fits within it
-)
+_FACTOR = 1.5  # between an expected error and the true one: 90% of the fits of benchmarks/rows_needed.py are within it
 _MOST_TIMES = 20.0  # as many rows, for advice to get more
 
 
@@ -54,11 +52,8 @@ def more_rows(errors: np.ndarray, checks: Sequence[Check], nouns: tuple[str, str
     if not reached:
         return ""
     most = max(reached, key=lambda needed: needed.rows)
-    what = (
-        f"all {plural}"
-        if len(reached) == len(beyond)
-        else f"{len(reached)} more {plural if len(reached) > 1 else singular}"
-    )
+    a_few = f"{len(reached)} more {plural if len(reached) > 1 else singular}"
+    what = a_few if len(reached) < len(beyond) else f"all {plural}"
     return (
         f"About {_about(most.rows)} {rows} ({_about(most.low)} to {_about(most.high)}) would be enough for {what}, "
         f"if the model holds: there are {check.n_rows:,}."

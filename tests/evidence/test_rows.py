@@ -57,6 +57,14 @@ def test_advice_asks_for_rows_only_where_they_help():
     assert "would be enough" not in evidence([0.6, 0.6], shared=0.2, limit=0.4).advice
 
 
+def test_components_that_are_not_found_again_get_no_rows():
+    made = evidence([0.5, 0.5], limit=0.4)
+    made.found_again = np.array([0.9, 0.2])
+    assert "would be enough for 1 more component," in made.advice
+    made.found_again = np.array([0.3, 0.2])
+    assert "would be enough" not in made.advice
+
+
 def test_a_loaded_model_knows_it(tmp_path):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(mean, 1, (60, 5)) for mean in (0, 4)])

@@ -41,19 +41,24 @@ def shared_part(check: Check, fits: bool | None) -> float:
     return 0.0 if fits else check.shared
 
 
-def more_rows(errors: np.ndarray, checks: Sequence[Check], nouns: tuple[str, str, str], fits: bool | None) -> str:
-    """Return a sentence on how many rows would bring the errors of components to their limit; none where that is far off."""
+def more_rows(
+    errors: np.ndarray, known: np.ndarray, checks: Sequence[Check], nouns: tuple[str, str, str], fits: bool | None
+) -> str:
+    """Return a sentence on how many rows would bring the errors of components to their limit; none where that is far off.
+
+    Only those that are ``known`` to be there, bool, shape (K,), have errors that more rows make smaller.
+    """
     check: Any = next((check for check in checks if check.name == EXPECTED_ERROR and check.n_rows), None)
     if check is None or check.bound is None:
         return ""
     limit, shared, (singular, plural, rows) = check.bound.limit, shared_part(check, fits), nouns
-    beyond = [rows_at(error, limit, check.n_rows, shared) for error in errors if error > limit]
-    reached = [needed for needed in beyond if needed.rows <= _MOST_TIMES * check.n_rows]
+    needed = [rows_at(error, limit, check.n_rows, shared) for error in errors[known & (errors > limit)]]
+    reached = [one for one in needed if one.rows <= _MOST_TIMES * check.n_rows]
     if not reached:
         return ""
-    most = max(reached, key=lambda needed: needed.rows)
+    most = max(reached, key=lambda one: one.rows)
     a_few = f"{len(reached)} more {plural if len(reached) > 1 else singular}"
-    what = a_few if len(reached) < len(beyond) else f"all {plural}"
+    what = a_few if len(reached) < (errors > limit).sum() else f"all {plural}"
     return (
         f"About {_about(most.rows)} {rows} ({_about(most.low)} to {_about(most.high)}) would be enough for {what}, "
         f"if the model holds: there are {check.n_rows:,}."

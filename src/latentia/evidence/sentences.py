@@ -9,6 +9,7 @@ import numpy as np
 
 from .checks import EXPECTED_ERROR, REAL_OR_SIMULATED
 from .grades import Component
+from .repeats import LEAST_FOUND
 from .rows import more_rows
 from .statements import found_sentence, status
 
@@ -46,7 +47,9 @@ def next_steps(evidence: Any) -> str:
     steps = list(dict.fromkeys(remedies))[:2]
     _, _, structure, fit = evidence.statements
     if evidence.component_errors is not None and structure.passed is not False:
-        more = more_rows(evidence.component_errors, evidence.checks, evidence.nouns, fit.passed)
+        errors, found = evidence.component_errors, evidence.found_again
+        known = np.full(len(errors), True) if found is None or len(found) != len(errors) else found >= LEAST_FOUND
+        more = more_rows(errors, known, evidence.checks, evidence.nouns, fit.passed)
         steps = [more, *steps][:2] if more else steps
     usable = evidence.components.of("supported") or care
     if evidence.grade == "partly":

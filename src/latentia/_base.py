@@ -302,10 +302,9 @@ def _with_number_that_works(
             else:
                 many = supported > _MOST_TRIED
                 fewer = f"{size} can be fitted." if many else f"Its moments carry fewer: {size} can be fitted."
-                return LatentiaError(
-                    error.problem, parameter=error.parameter, value=error.value, at_most=supported if many else size,
-                    hint="" if size == supported else fewer,
-                )  # fmt: skip
+                clearer = copy(error)
+                clearer.at_most, clearer.hint = supported if many else size, "" if size == supported else fewer
+                return clearer
     return None
 
 

@@ -17,19 +17,19 @@ def evidence(errors, shared=0.0, limit=0.4, n_rows=100):
 
 def test_what_rows_leave_falls_with_their_root():
     needed = evidence([0.6, 1.0]).rows_needed(0.4)
-    np.testing.assert_allclose([needed.rows, needed.low, needed.high], [400, 400 / 2.25, 900])
+    np.testing.assert_allclose([needed.rows, needed.low, needed.high], [400, 178, 900])
     np.testing.assert_allclose(evidence([0.6, 1.0]).rows_needed().rows, 400)  # The limit is the default.
 
 
 def test_what_parts_share_stays():
     made = evidence([0.5], shared=0.09)
-    np.testing.assert_allclose(made.rows_needed(0.34).rows, 100 * (0.25 - 0.09) / (0.34**2 - 0.09))
+    np.testing.assert_allclose(made.rows_needed(0.34).rows, np.ceil(100 * (0.25 - 0.09) / (0.34**2 - 0.09)))
     assert made.rows_needed(0.3).rows == np.inf
 
 
-@pytest.mark.parametrize("error", [0.0, -1.0, np.nan])
+@pytest.mark.parametrize("error", [0.0, -1.0, np.nan, "a"])
 def test_an_error_is_above_zero(error):
-    with pytest.raises(LatentiaError, match="above 0"):
+    with pytest.raises(LatentiaError, match="a number above 0 is needed"):
         evidence([0.5]).rows_needed(error)
 
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..exceptions import EvidenceWarning, warn
+from ..exceptions import EvidenceWarning, warn, write_parameter
+from .estimates import column_sizes
 
 _LEAST = 0.1  # correlation of the residuals of two rows of a group: ten clusters of .3 show less in one case of twenty
 _DEVIATIONS = 4.0  # standard errors of it in rows that are independent
@@ -25,6 +26,7 @@ class AlikeRows(NamedTuple):
 def warn_of_clusters(design: np.ndarray, shares: np.ndarray, columns: Mapping[Any, Any], rows: np.ndarray) -> None:
     """Warn where the rows that are used depend on each other within groups of a column, and would be taken as independent."""
     x = design[rows]
+    x = x / column_sizes(x)
     residuals = shares[rows] - x @ np.linalg.lstsq(x, shares[rows], rcond=None)[0]
     tried = [_alike(str(name), residuals, groups) for name, groups in _groups_of(columns, rows)]
     alike = [column for column in tried if column is not None]
@@ -34,7 +36,7 @@ def warn_of_clusters(design: np.ndarray, shares: np.ndarray, columns: Mapping[An
     named = ", ".join(f"{column!r} ({n} groups, correlation {r:.2f})" for column, n, r in alike)
     warn(
         f"Rows of one group have alike residuals, in the column {named}: intervals that take rows as independent are too "
-        f"narrow. Name what rows depend on each other within, as in cluster={coarsest.column!r}.",
+        f"narrow. Name what rows depend on each other within, as in {write_parameter('cluster', coarsest.column)}.",
         EvidenceWarning,
     )
 

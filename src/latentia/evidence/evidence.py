@@ -13,6 +13,7 @@ from sklearn.base import clone
 from .. import _fields as of
 from .._control_characters import escape_controls
 from .._frames import frame_of_rows
+from .._parameters import Number, check_parameter
 from ..exceptions import LatentiaError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
@@ -189,12 +190,11 @@ class Evidence:
         """
         if self.topics is not None:
             return self.topics.rows_needed(error)
-        check = next((one for one in self.checks if one.name == EXPECTED_ERROR), None)
+        check = next((check for check in self.checks if check.name == EXPECTED_ERROR), None)
         if check is None or not check.n_rows or self.expected_error is None or self.limit is None:
             raise LatentiaError("How the errors of this fit fall with the number of rows was not measured.")
         error = self.limit if error is None else error
-        if not error > 0:
-            raise LatentiaError("The error must be above 0.", parameter="error", value=error)
+        check_parameter("error", error, Number(low=0.0))
         return rows_at(self.expected_error, error, check.n_rows, shared_part(check, self.statements[3].passed))
 
     def __getitem__(self, name: str) -> Check:

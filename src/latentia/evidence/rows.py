@@ -33,7 +33,7 @@ def rows_at(error: float, wanted: float, n_rows: int, shared: float) -> RowsNeed
     """Return how many rows bring the ``error`` of ``n_rows`` to ``wanted``: what is not ``shared`` falls with their root."""
     room = wanted**2 - shared
     rows = np.inf if room <= 0 else n_rows * max(error**2 - shared, 0.0) / room
-    return RowsNeeded(float(rows), float(rows / _FACTOR**2), float(rows * _FACTOR**2))
+    return RowsNeeded(*(float(np.ceil(number)) for number in (rows, rows / _FACTOR**2, rows * _FACTOR**2)))
 
 
 def shared_part(check: Check, fits: bool | None) -> float:
@@ -52,15 +52,15 @@ def more_rows(
     if check is None or check.bound is None:
         return ""
     limit, shared, (singular, plural, rows) = check.bound.limit, shared_part(check, fits), nouns
-    needed = [rows_at(error, limit, check.n_rows, shared) for error in errors[known & (errors > limit)]]
-    reached = [one for one in needed if one.rows <= _MOST_TIMES * check.n_rows]
-    if not reached:
+    beyond = errors > limit
+    needed = [rows_at(error, limit, check.n_rows, shared) for error in errors[known & beyond]]
+    within_reach = [number for number in needed if number.rows <= _MOST_TIMES * check.n_rows]
+    if not within_reach:
         return ""
-    most = max(reached, key=lambda one: one.rows)
-    a_few = f"{len(reached)} more {plural if len(reached) > 1 else singular}"
-    what = a_few if len(reached) < (errors > limit).sum() else f"all {plural}"
+    most, n = max(within_reach, key=lambda number: number.rows), len(within_reach)
+    components = f"all {plural}" if n == beyond.sum() else f"{n} more {plural if n > 1 else singular}"
     return (
-        f"About {_about(most.rows)} {rows} ({_about(most.low)} to {_about(most.high)}) would be enough for {what}, "
+        f"About {_about(most.rows)} {rows} ({_about(most.low)} to {_about(most.high)}) would be enough for {components}, "
         f"if the model holds: there are {check.n_rows:,}."
     )
 

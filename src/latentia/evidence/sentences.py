@@ -47,8 +47,8 @@ def next_steps(evidence: Any) -> str:
     steps = list(dict.fromkeys(remedies))[:2]
     _, _, structure, fit = evidence.statements
     if evidence.component_errors is not None and structure.passed is not False:
-        errors, found = evidence.component_errors, evidence.found_again
-        known = np.full(len(errors), True) if found is None or len(found) != len(errors) else found >= LEAST_FOUND
+        errors, shares = evidence.component_errors, evidence.found_again
+        known = np.full(len(errors), True) if shares is None or len(shares) != len(errors) else shares >= LEAST_FOUND
         more = more_rows(errors, known, evidence.checks, evidence.nouns, fit.passed)
         steps = [more, *steps][:2] if more else steps
     usable = evidence.components.of("supported") or care

@@ -270,15 +270,17 @@ class PoissonNMF(FactorModel):
         """
         if self.n_splits < 2:
             return np.zeros(len(components)), []
-        at, draws, spreads = evenly(len(weights), ROWS), list[np.ndarray](), list[float]()
+        at, draws, scatters = evenly(len(weights), ROWS), list[np.ndarray](), list[float]()
         weights, missing = weights[at], sparse.csr_array(rows[at] != rows[at])
         for number in range(self.n_splits):
             drawn = _drawn(weights, components, np.random.default_rng([self._seed, 103, number]), missing)
             found = factored(drawn, components.T, self.max_iter, self.tol * _OF_PARTS, self.n_jobs)
             draws.append(found.columns.T)
-            spreads.append(_spread(drawn.with_gaps(), found.weights @ found.columns.T)[0])
-        spread, deviation = _spread(rows[at], weights @ components)
-        return bias_of(components, draws), [_dispersion_check(spread / max(float(np.mean(spreads)), _TINY), deviation)]
+            scatters.append(_scatter(drawn.with_gaps(), found.weights, found.columns.T)[0])
+        scatter, deviation = _scatter(rows[at], weights, components)
+        return bias_of(components, draws), [
+            _dispersion_check(scatter / max(float(np.mean(scatters)), _TINY), deviation)
+        ]
 
     def _lines(
         self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, free: np.ndarray, misfit: Misfit
@@ -400,15 +402,20 @@ def _relative(entries: np.ndarray) -> np.ndarray:
     return np.asarray(kept / np.maximum(kept.max(axis=1, keepdims=True, initial=0.0), _TINY))
 
 
-def _spread(rows: sparse.csr_array, expected: np.ndarray) -> tuple[float, float]:
-    """Return squares of residuals over the sum of what is expected, and the standard deviation of that for Poisson counts."""
-    counts = rows.toarray()
+def _scatter(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray) -> tuple[float, float]:
+    """Return squares of residuals over the sum of what is expected, and the standard deviation of that for Poisson counts.
+
+    Sums over all cells are those of products of the factors: nothing but stored counts is visited.
+    """
+    table = sparse.coo_array(rows)
+    row, column = table.coords
+    counts, expected = table.data, np.einsum("nk,nk->n", weights[row], components.T[column])
     known = ~np.isnan(counts)
-    expected = expected[known]
-    total = max(float(expected.sum()), _TINY)
-    return float(((counts[known] - expected) ** 2).sum()) / total, np.sqrt(
-        float((2 * expected**2 + expected).sum())
-    ) / total
+    total = float(weights.sum(axis=0) @ components.sum(axis=1) - expected[~known].sum())
+    squared = float(((weights.T @ weights) * (components @ components.T)).sum() - (expected[~known] ** 2).sum())
+    residual = squared + float((counts[known] * (counts[known] - 2 * expected[known])).sum())
+    total = max(total, _TINY)
+    return max(residual, 0.0) / total, float(np.sqrt(max(2 * squared + total, 0.0))) / total
 
 
 def _dispersion_check(measured: float, deviation: float) -> Check:

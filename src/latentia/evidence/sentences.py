@@ -50,7 +50,7 @@ def next_steps(evidence: Any) -> str:
         errors, shares = evidence.component_errors, evidence.found_again
         known = np.full(len(errors), True) if shares is None or len(shares) != len(errors) else shares >= LEAST_FOUND
         more = more_rows(errors, known, evidence.checks, evidence.nouns, fit.passed)
-        steps = [more, *steps][:2] if more else steps
+        steps += [more] if more else []
     usable = evidence.components.of("supported") or care
     if evidence.grade == "partly":
         steps.insert(0, f"Use {evidence.nouns[1] if len(usable) > 1 else evidence.nouns[0]} {_numbered(usable)}.")

@@ -1,13 +1,17 @@
 """Topics refined by default: better than the start, whatever the seed and the order, and in any amount of memory."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import config_context
+from sklearn.base import clone
 
 from latentia.datasets import planted
+from latentia.exceptions import NonIntegerCountWarning
 from latentia.metrics import recovery_errors
-from latentia.topics import AnchorTopics, SpectralLDA, _refine
+from latentia.topics import AnchorTopics, SpectralLDA, _refine, _sampling
 
 
 @pytest.fixture(scope="module")
@@ -51,20 +55,37 @@ def test_fewer_topics_than_there_are_come_from_a_search(corpus, monkeypatch):
     assert found.refinement_[-1] > plain.refinement_[-1]
 
 
-def test_large_corpora_are_searched_in_part_and_held_in_files(corpus, model, monkeypatch):
+def test_large_counts_that_are_not_whole_are_searched_in_part_and_held_in_files(corpus, model, monkeypatch):
     for name, value in (("_SEARCHED", 100_000), ("LARGE", 1000)):
         monkeypatch.setattr(_refine, name, value)
-    with config_context(working_memory=3):
-        few = AnchorTopics(7, n_splits=0).fit(corpus.counts)
+    halves = corpus.counts * 0.5
+    with config_context(working_memory=3), pytest.warns(NonIntegerCountWarning):
+        few = AnchorTopics(7, n_splits=0).fit(halves)
     assert few.components_.shape == (7, 900)
-    with config_context(working_memory=0):
-        files = AnchorTopics(7, n_splits=0).fit(corpus.counts)
-        theorem = AnchorTopics(12, n_splits=0).fit(corpus.counts)  # that has as many directions as topics
-        packed = AnchorTopics(12, n_splits=0, refine=8).fit(corpus.counts)
+    with config_context(working_memory=0), warnings.catch_warnings():
+        warnings.simplefilter("ignore", NonIntegerCountWarning)
+        files = AnchorTopics(7, n_splits=0).fit(halves)
+        theorem = AnchorTopics(12, n_splits=0).fit(halves)  # that has as many directions as topics
+        packed = AnchorTopics(12, n_splits=0, refine=8).fit(halves)
     assert files.refinement_[-1] > files.refinement_[0]
     assert len(theorem.refinement_) == 0
     errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (packed, model)]
-    assert errors[0] < 1.1 * errors[1]
+    assert errors[0] < 1.2 * errors[1]
+
+
+@pytest.mark.parametrize("estimator", [AnchorTopics(12), SpectralLDA(12)], ids=str)
+def test_large_corpora_are_sampled_with_more_and_more_documents_and_at_most_so_many(corpus, estimator, monkeypatch):
+    def error(**options):
+        return recovery_errors(
+            clone(estimator).set_params(**options).fit(corpus.counts).components_, corpus.topics
+        ).mean()
+
+    theorem, whole = error(refine=0), error()
+    monkeypatch.setattr(_refine, "LARGE", 10_000)
+    monkeypatch.setattr(_sampling, "_FIRST_OCCURRENCES", 30_000)
+    assert error() < 1.1 * whole < theorem
+    monkeypatch.setattr(_refine, "MOST_OCCURRENCES", 60_000)
+    assert error() <= theorem
 
 
 def test_given_anchors_keep_their_topics(corpus, model):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..metrics import l1_distances, split_tokens
 from ..passes import Blocks, RowGroups
 from ._collapsed import CollapsedUpdate, fit_in_memory, held_shares
 from ._ordering import OwnOrder
-from ._sampling import SampledTopics, can_be_sampled, mean_proportions, sample_topics
+from ._sampling import MOST_OCCURRENCES, SampledTopics, can_be_sampled, mean_proportions, sample_topics
 
 _FOLDS, _STRETCHES = (
     4,
@@ -34,10 +34,14 @@ _TINY = 1e-3  # share of the word frequencies in topics that are compared: more 
 _PREDICTED = 200_000  # words of documents by which ways are compared
 SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
 LARGE = 5_000_000
-"""Stored counts from which on the order of documents is kept, and sweeps take the place of sampling."""
+"""Stored counts from which on documents keep their order, and sweeps are not tried beside sampling."""
 SETTLED = 5e-4
 """Share of the log-likelihood that topics still gain at most which have converged."""
 _AVERAGED, _AVERAGED_OF_PART = 40, 20  # sweeps of a chain after its burn-in
+_FEWEST_AVERAGED = (
+    8  # The same where there are many documents: in proportion to the occurrences of words beyond `LARGE`.
+)
+_CHOICE = 2_000_000  # occurrences of words on which the start is chosen
 _SHORT_BURN_IN = 20  # sweeps of chains that only tell which start is best
 _DEVIATIONS = 2.0  # standard errors by which another method than sampling must predict better
 # Nats a word, a tenth of a percent of perplexity: sweeps won by .00015 where sampled topics were nearer to the truth.
@@ -125,6 +129,9 @@ class DocumentSet:
         Of the words, by the columns of the data.
     n_entries : float
         Stored counts, at least about.
+    share : float
+        Of all documents. So large a part of what is sampled of all is sampled of these: what a part tells of two methods then
+        holds of all documents.
     n_jobs, progress
         As in `latentia.passes.accumulate`.
     """
@@ -132,14 +139,23 @@ class DocumentSet:
     order: OwnOrder
     frequencies: np.ndarray
     n_entries: float
+    share: float = 1.0
     n_jobs: int | None = None
     progress: bool = False
 
     @cached_property
     def table(self) -> sparse.csr_array | None:
-        """Whole counts that can be sampled, if they are."""
-        table = None if self.n_entries > LARGE else sparse.csr_array(self.order.blocks.table())
-        return table if table is not None and can_be_sampled(table) else None
+        """Whole counts that can be sampled, of at most their share of `MOST_OCCURRENCES` words, if they are whole."""
+        table = _some_documents(self.order.blocks, self.n_entries, self.share * MOST_OCCURRENCES)
+        return table if can_be_sampled(table) else None
+
+    def few(self) -> DocumentSet:
+        """As many documents as tell which start is best."""
+        table = self.table
+        if table is None or table.sum() <= _CHOICE:
+            return self
+        table = _some_documents(Blocks.from_array(table), float(table.nnz), _CHOICE)
+        return replace(self, order=replace(self.order, blocks=Blocks.from_array(table)), n_entries=float(table.nnz))
 
     def smoothed(self, topics: np.ndarray) -> np.ndarray:
         """Topics over the columns of the table, with a share of the word frequencies."""
@@ -211,12 +227,8 @@ class Refiner:
         way, n_averaged = self.way, _AVERAGED if groups == self.folds.all else _AVERAGED_OF_PART
         documents = self._documents(groups, self.folds)
         no_more = starts.dirichlet is None and len(starts.topics_of) == 1
-        if (
-            way is None
-            and self.steps == "auto"
-            and no_more
-            and not fit_in_memory(self.n_entries, len(starts.recovered))
-        ):
+        in_memory = fit_in_memory(self.n_entries, len(starts.recovered))
+        if way is None and self.steps == "auto" and no_more and not in_memory and documents.table is None:
             return RefinedTopics.none(starts.recovered)  # What packed shares leave out is more than anchors err.
         if self._first_half is not None and self.folds is self.choice_folds and groups == self.folds.splits[0][0]:
             return self._first_half
@@ -235,13 +247,14 @@ class Refiner:
             starts = self.starts_of(first)
         except LatentiaError:
             return None
-        others = self.order.restored_table(_some_documents(self.order.group(second, self.choice_folds).blocks))
+        hidden = self._documents(second, self.choice_folds)
+        others = self.order.restored_table(_some_documents(hidden.order.blocks, hidden.n_entries, _PREDICTED))
         way, self._first_half = _choose_way(starts, documents, others, self.alpha_sum)
         return way
 
     def _documents(self, groups: tuple[int, ...], folds: RowGroups) -> DocumentSet:
-        n_entries, order = self.n_entries * len(groups) / folds.n, self.order.group(groups, folds)
-        return DocumentSet(order, self.frequencies, n_entries, self.n_jobs, self.progress)
+        share, order = len(groups) / folds.n, self.order.group(groups, folds)
+        return DocumentSet(order, self.frequencies, share * self.n_entries, share, self.n_jobs, self.progress)
 
 
 def content_folds(order: OwnOrder, folds: RowGroups) -> RowGroups:
@@ -272,10 +285,12 @@ def refine_topics(
     start = topics_of[way.start]() if way.start in topics_of else None
     start = recovered if start is None else start
     if way.method == "sweeps" or table is None:
+        if way.start != next(iter(topics_of)):  # The parameters are those of other topics.
+            dirichlet = None if alpha_sum is None else np.full(k, alpha_sum / k)
         swept = _swept(start, k, documents, steps, dirichlet)
         return _in_order_of(recovered, swept, documents, way)
-    if len(start) > k:
-        start = documents.order.restored(_search(documents.order.arranged(start), k, documents, table).topics)
+    start = _joined(start, k, documents)
+    n_averaged = max(min(n_averaged, _FEWEST_AVERAGED), int(n_averaged * min(1.0, LARGE / max(table.sum(), 1))))
     if steps != "auto":
         burn_in, n_averaged = steps // 2, steps - steps // 2
     options: dict[str, Any] = {"alpha_sum": alpha_sum, "n_jobs": documents.n_jobs}
@@ -287,9 +302,20 @@ def _choose_way(
     starts: Starts, documents: DocumentSet, others: sparse.csr_array, alpha_sum: float | None
 ) -> tuple[Way, RefinedTopics]:
     """Return the way whose topics predict half of the words of other documents best from the other half, and its topics."""
-    names, (observed, hidden) = list(starts.topics_of), split_tokens(others)
+    names, (observed, hidden), k = list(starts.topics_of), split_tokens(others), len(starts.recovered)
+    few = documents.few()
 
-    def scores_of(way: Way, alpha: np.ndarray | None = None, **options: Any) -> tuple[np.ndarray, RefinedTopics]:
+    def joined(start: Callable[[], np.ndarray | None]) -> np.ndarray | None:
+        topics = start()
+        return None if topics is None else _joined(topics, k, few)
+
+    starts = starts._replace(
+        topics_of={name: cache(partial(joined, start)) for name, start in starts.topics_of.items()}
+    )
+
+    def scores_of(
+        way: Way, documents: DocumentSet, alpha: np.ndarray | None = None, **options: Any
+    ) -> tuple[np.ndarray, RefinedTopics]:
         refined = refine_topics(starts, documents, "auto", way, alpha_sum, n_averaged=_AVERAGED_OF_PART, **options)
         dirichlet = np.maximum(np.asarray(alpha if refined.dirichlet is None else refined.dirichlet), 1e-3)
         topics = smoothed(refined.topics, documents.frequencies, _TINY)
@@ -300,11 +326,15 @@ def _choose_way(
 
     start = names[0]
     if len(names) > 1:
-        start = max(names, key=lambda name: scores_of(Way(name, "sampling"), burn_in=_SHORT_BURN_IN)[0].sum())
-    sampled, chosen = scores_of(Way(start, "sampling"))
+        short: dict[str, Any] = {"burn_in": _SHORT_BURN_IN}
+        start = max(names, key=lambda name: scores_of(Way(name, "sampling"), few, **short)[0].sum())
+    sampled, chosen = scores_of(Way(start, "sampling"), documents)
     alpha, highest = chosen.dirichlet, sampled.sum()
-    for way in (Way(names[-1], "sweeps"), Way(names[0], "none")):
-        scores, refined = scores_of(way, alpha if starts.dirichlet is None else starts.dirichlet)
+    others_ways = (
+        [Way(names[0], "none")] if documents.n_entries > LARGE else [Way(names[-1], "sweeps"), Way(names[0], "none")]
+    )
+    for way in others_ways:
+        scores, refined = scores_of(way, documents, alpha if starts.dirichlet is None else starts.dirichlet)
         gain = scores - sampled
         least = max(_DEVIATIONS * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * hidden.sum() / len(gain))
         if gain.mean() > least and scores.sum() > highest:
@@ -312,10 +342,19 @@ def _choose_way(
     return chosen.way, chosen
 
 
-def _some_documents(blocks: Blocks) -> sparse.csr_array:
-    """Return documents with as many words as tell two predictions apart, spread evenly."""
-    table = sparse.csr_array(blocks.table())
-    share = _PREDICTED / max(float(table.sum()), 1.0)
+def _joined(topics: np.ndarray, n_topics: int, documents: DocumentSet) -> np.ndarray:
+    """Return so many topics; of more, those that a search leaves."""
+    if len(topics) <= n_topics:
+        return topics
+    table = sparse.csr_array(_some_rows(documents.order.blocks, documents.n_entries, len(topics)))
+    return documents.order.restored(_search(documents.order.arranged(topics), n_topics, documents, table).topics)
+
+
+def _some_documents(blocks: Blocks, n_entries: float, most: float) -> sparse.csr_array:
+    """Return documents of at most about so many words, spread evenly; ``n_entries`` counts are stored."""
+    share = most / max(n_entries, 1.0)
+    table = sparse.csr_array(blocks.table() if share >= 1 else blocks.some_rows(int(share * blocks.n_rows))[0])
+    share = most / max(float(table.sum()), 1.0)
     return table if share >= 1 else sparse.csr_array(table[:: int(np.ceil(1 / share))])
 
 

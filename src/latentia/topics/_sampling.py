@@ -47,8 +47,8 @@ from scipy.special import digamma, gammaln
 from .._threads import Parallel, for_chunks, threads
 from ..passes.blocks import mixed_bits
 
-MOST_OCCURRENCES = 50_000_000
-"""Occurrences of words whose topics are held in memory."""
+MOST_OCCURRENCES = 30_000_000
+"""Occurrences of words whose topics are sampled, in some 20 bytes each; a part of more documents has so many."""
 
 _N_GROUPS = 16  # More groups follow the sampler more closely, and cost more waits between threads.
 _FIRST_ROUNDS = 3  # Rounds over a document with the topics of the start, before there are counts.
@@ -56,7 +56,7 @@ _LANES = 8  # Topics are padded to a multiple of it.
 _EXACT, _OCTAVE = 64, 8  # Numbers of words below 64 have a bin of their own; each doubling beyond has eight.
 _BINS = _EXACT + 24 * _OCTAVE
 _UNIT = 1 << 20  # of probabilities
-_ALPHA, _BETA = 0.1, 0.05  # where the priors start
+_ALPHA_SUM, _BETA = 1.0, 0.05  # where the priors start
 _ALPHA_STEPS, _BETA_STEPS = 3, 2  # of the fixed point after each sweep
 _LEARNED_FROM = 3  # sweeps after which the priors are learned
 _MOST_KINDS = 32  # of documents
@@ -67,6 +67,8 @@ _ALPHA_DRIFT = (
     0.02  # The same of the sum of alpha, which mixed documents take long to learn. It moves by .01 by chance.
 )
 _FEWEST, _MOST = 20, 100  # sweeps of a burn-in
+# A burn-in begins with so many occurrences of words, and then takes in as many documents again, with so many sweeps each time.
+_FIRST_OCCURRENCES, _AFTER_MORE = 1_500_000, 5
 _SPREAD_EVERY = 5  # averaged sweeps from one draw of the topics to the next
 _ROUNDS, _DOCUMENTS_AT_ONCE = (5, 20), 256  # over a document with given topics: before, and averaged
 _STREAM = 0x9E3779B97F4A7C15
@@ -88,7 +90,7 @@ class SampledTopics:
     noise : ndarray of shape (K,)
         l1 error of the mean because so few sweeps are averaged: half of the distance between both halves of them.
     log_likelihood : ndarray of shape (n_sweeps,)
-        Of all words, each predicted from all others, in nats.
+        Of all words, each predicted from all others, in nats; in proportion while a burn-in reads a part of the documents.
     drift : float
         Share of the log-likelihood that the second half of the averaged sweeps gains on the first.
     """
@@ -103,8 +105,8 @@ class SampledTopics:
 
 
 def can_be_sampled(table: sparse.csr_array) -> bool:
-    """Return True if all counts are whole and their topics fit in memory."""
-    return bool(table.sum() <= MOST_OCCURRENCES and (table.data == np.rint(table.data)).all())
+    """Return True if all counts are whole, and no few documents have more words than can be held."""
+    return bool(table.sum() <= 2 * MOST_OCCURRENCES and (table.data == np.rint(table.data)).all())
 
 
 def sample_topics(
@@ -158,7 +160,9 @@ class TopicSampler:
         n_workers: int,
     ) -> None:
         self.n_topics, self._n_words = topics.shape
-        self.alpha = np.full(self.n_topics, _ALPHA) if alpha is None else np.array(alpha, np.float64)
+        self.alpha = (
+            np.full(self.n_topics, _ALPHA_SUM / self.n_topics) if alpha is None else np.array(alpha, np.float64)
+        )
         self.beta, self._alpha_sum = np.full(self._n_words, _BETA), alpha_sum
         self.n_sweeps, self.log_likelihood = 0, list[float]()
         self._parallel, self._n_workers = parallel, n_workers
@@ -167,7 +171,8 @@ class TopicSampler:
         self._documents = indptr, table.indices.astype(np.int32), data, tokens
         self._keys = document_keys(table)
         group = mixed_bits(self._keys) % np.uint64(_N_GROUPS)
-        self._groups = [np.flatnonzero(group == g) for g in range(_N_GROUPS)]
+        self._waiting = [np.flatnonzero(group == g) for g in range(_N_GROUPS)]
+        self._groups = list[np.ndarray]()
         self._old = np.zeros(tokens[-1], np.uint16)
         self._new = np.zeros_like(self._old)
         width = -(-self.n_topics // _LANES) * _LANES
@@ -180,20 +185,26 @@ class TopicSampler:
         n_kinds = 1 if alpha_sum is not None else min(self.n_topics, _MOST_KINDS)
         self._kinds, self._kind_alpha = np.zeros(len(indptr) - 1, np.int64), np.tile(self.alpha, (n_kinds, 1))
         self._histogram = np.zeros((n_workers, n_kinds, 2, self.n_topics + 1, _BINS), np.int64)
-        self._draw(started=False)
-        _count(*self._documents, self._new, self.counts)
-        self._totals: np.ndarray = self.counts.sum(axis=0)
-        self._old[:] = self._new
-        self._refresh()
+        self._totals = np.zeros(self.n_topics, np.int64)
+        share = _FIRST_OCCURRENCES / max(tokens[-1], 1)
+        self._take_in(min(math.ceil(share * _N_GROUPS), _N_GROUPS))
 
     # --- sweeps -------------------------------------------------------------------------------------------------
 
     def burn_in(self, n_sweeps: int | Literal["auto"] = "auto") -> None:
-        """Draw until the log-likelihood rises no more, or so many times."""
+        """Draw until the log-likelihood rises no more, with more documents each time, or so many times with all."""
         if n_sweeps != "auto":
+            self._take_in(len(self._waiting))
             for _ in range(n_sweeps):
                 self._sweep()
             return
+        self._settle()
+        while self._waiting:
+            self._take_in(len(self._groups))
+            for _ in range(_AFTER_MORE):
+                self._sweep()
+
+    def _settle(self) -> None:
         alpha_sum = 0.0
         while self.n_sweeps < _MOST:
             self._sweep()
@@ -239,17 +250,31 @@ class TopicSampler:
         """Shares of the topics in all words, shape (K,)."""
         return np.asarray(self._totals / max(self._totals.sum(), 1))
 
+    def _take_in(self, n_groups: int) -> None:
+        """Draw topics for the words of further groups of documents, from the topics as they are."""
+        if not n_groups:
+            return
+        further, self._waiting = self._waiting[:n_groups], self._waiting[n_groups:]
+        histogram = self._histogram.copy()
+        self._draw(further, started=False)
+        self._histogram = histogram
+        for documents in further:
+            _count(documents, *self._documents, self._new, self._old, self.counts)
+        self._groups += further
+        self._totals = self.counts.sum(axis=0)
+        self._refresh()
+
     def _sweep(self, *, averaged: bool = False) -> None:
-        self._draw(started=True, averaged=averaged)
+        self._draw(self._groups, started=True, averaged=averaged)
         self.n_sweeps += 1
         self._n_averaged += averaged
         if self.n_sweeps >= _LEARNED_FROM:
             self._learn()
 
-    def _draw(self, *, started: bool, averaged: bool = False) -> None:
+    def _draw(self, groups: list[np.ndarray], *, started: bool, averaged: bool = False) -> None:
         width = self._by_word.shape[1]
         alpha = np.zeros((len(self._kind_alpha), width), np.float32)
-        alpha[:, : self.n_topics] = self._kind_alpha
+        alpha[:, : self.n_topics] = self._kind_alpha if started else self.alpha
         sums = self._sums if averaged else self._sums[:, :0]
         log_likelihood = np.zeros(self._n_workers, np.int64)
         sweep = np.uint64(self.n_sweeps + started)
@@ -257,7 +282,7 @@ class TopicSampler:
         n_documents = self._histogram.sum(axis=0)[:, 0, -1].sum(axis=1)
         log_rising = _log_rising(self._kind_alpha, n_documents) if self.n_sweeps >= _LEARNED_FROM else _NO_KINDS
         self._histogram[:] = 0
-        for documents in self._groups:
+        for documents in groups:
             ends = np.linspace(0, len(documents), self._n_workers + 1).astype(np.int64)
 
             def draw(i: int, documents: np.ndarray = documents, ends: np.ndarray = ends) -> None:
@@ -271,7 +296,8 @@ class TopicSampler:
                 _apply(documents, *self._documents, self._old, self._new, self.counts, self._totals, self._by_word)
                 self._set_totals()
         if started:
-            self.log_likelihood.append(float(log_likelihood.sum()) / _UNIT)
+            per_occurrence = float(log_likelihood.sum()) / _UNIT / max(int(self._totals.sum()), 1)
+            self.log_likelihood.append(per_occurrence * len(self._old))
 
     def _learn(self) -> None:
         histogram = self._histogram.sum(axis=0)
@@ -600,12 +626,13 @@ def _apply(documents, indptr, indices, data, tokens, old, new, counts, totals, b
 
 
 @njit(nogil=True, cache=True)
-def _count(indptr, indices, data, tokens, new, counts):
-    for d in range(len(indptr) - 1):
+def _count(documents, indptr, indices, data, tokens, new, old, counts):
+    for d in documents:
         t = tokens[d]
         for e in range(indptr[d], indptr[d + 1]):
             for _ in range(data[e]):
                 counts[indices[e], new[t]] += 1
+                old[t] = new[t]
                 t += 1
 
 

@@ -12,6 +12,7 @@ section 3.5.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -710,6 +711,24 @@ class _Choice(NamedTuple):
     candidates: np.ndarray
     codes: np.ndarray
     method: str
+
+
+def start_of_search(blocks: Blocks, n_components: int, n_jobs: int | None) -> np.ndarray | None:
+    """Return topics of anchors of some documents, more than asked for where the data has them, shape (K', V).
+
+    None where the documents have no such anchors.
+    """
+    method = AnchorTopics(n_components, n_jobs=n_jobs)
+    method._seed = 0
+    with warnings.catch_warnings():  # Another estimator has said what there is to say of these documents.
+        warnings.simplefilter("ignore")
+        try:
+            dealt = method._dealt(blocks)
+            counted = method._moments(blocks, dealt)
+            counted = replace(counted, n_topics=counted.n_tried)
+            return method._recover(counted, Part(dealt.all, dealt, None), None).topics
+        except LatentiaError:
+            return None
 
 
 def _more_topics(method: AnchorTopics, moments: _Counted, groups: tuple[int, ...]) -> np.ndarray | None:

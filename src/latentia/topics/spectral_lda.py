@@ -51,6 +51,7 @@ from ._mixing import Corpus, Mixing, mixing_by_prediction
 from ._ordering import OwnOrder
 from ._prediction import OtherDocuments, other_documents, prediction_checks
 from ._refine import RefinedTopics, Refiner, Starts, completion, refinement_checks, smoothed, with_spread
+from .anchor_topics import start_of_search
 from .prevalence import confusions_of
 
 
@@ -252,27 +253,37 @@ class SpectralLDA(Admixture, Staged):
 
     def _refine(self, found: Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
         """Sample the topics of all words, the largest share first."""
-        starts = self._starts(found, moments)
+        starts = self._starts(found, moments, moments.refiner, part.groups)
         dirichlet = moments.alpha0 * found.found.shares
         if moments.refiner is None:
             return Refined(_Mixture(found.found.topics, dirichlet).sorted(), Refinement.none())
         refined = moments.refiner.refined(part.groups, starts)
-        topics = starts.recovered
+        topics = found.found.topics
         if refined.dirichlet is not None:
             topics, dirichlet = refined.topics, refined.dirichlet
         return Refined(_Mixture(topics, dirichlet, refined).sorted(), refined.refinement)
 
-    def _starts(self, found: Recovered, moments: _Counted) -> Starts:
-        """Return the topics of the tensor."""
+    def _starts(self, found: Recovered, moments: _Counted, refiner: Refiner | None, groups: tuple[int, ...]) -> Starts:
+        """Return the topics of the tensor, and those of anchors, of which there may be more."""
         topics = smoothed(found.found.topics, moments.corpus.word_probabilities, SMOOTHING)
-        return Starts(topics, moments.alpha0 * found.found.shares, {"tensors": lambda: topics})
+
+        def search() -> np.ndarray | None:
+            if refiner is None:
+                return None
+            order = refiner.order.group(groups, refiner.folds)
+            candidates = start_of_search(order.blocks, self.n_components, self.n_jobs)
+            return None if candidates is None else order.restored(candidates)
+
+        topics_of = {"tensors": lambda: topics, "search": search}
+        return Starts(found.found.topics, moments.alpha0 * found.found.shares, topics_of)
 
     def _with_refiner(self, moments: _Counted, order: OwnOrder) -> _Counted:
         """Return the moments with what refines topics."""
 
         def starts_of(groups: tuple[int, ...]) -> Starts:
             options = {} if groups == moments.corpus.dealt.all else {"tol": ROUGH}
-            return self._starts(recover(moments.of(groups), self.n_components, self._seed, **options), moments)
+            found = recover(moments.of(groups), self.n_components, self._seed, **options)
+            return self._starts(found, moments, refiner, groups)
 
         folds = order.dealt(moments.corpus.dealt)
         refiner = Refiner(

@@ -1,11 +1,11 @@
-"""Claim: 300,000 documents with 15,000 words and 100 topics, streamed from disk, in a minute and a gigabyte.
+"""Claim: topics of 300,000 documents with 15,000 words, streamed from disk, in minutes and 2 GB; half the theorem's error.
 
     python benchmarks/topics_at_scale.py [--documents 300000] [--folder DIR]
 
-The corpus is planted and written block by block to the binary cache, and as UCI text to time the conversion apart. Each fit
-runs in a process of its own on two threads; its memory is the largest anonymous resident set less that before the fit, and
-the corpus is a memory map, not anonymous. Work of a pass of the moments for k columns: 4 nnz k flops. Then a vocabulary of
-100,000 words.
+100 topics, of which a share is the same in all, by documents of 80 or 300 words. The corpus is planted and written block by
+block to the binary cache, and as UCI text to time the conversion apart. Each fit runs in a process of its own on two threads;
+its memory is the largest anonymous resident set less that before the fit, and the corpus is a memory map, not anonymous. Work
+of a pass of the moments for k columns: 4 nnz k flops. Then a vocabulary of 100,000 words.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,10 +83,23 @@ def write_text(path: Path, blocks: Blocks) -> None:
             file.write(b"\n".join(lines.tolist()) + b"\n" if len(lines) else b"")
 
 
-def shape(folder: Path, n: int, v: int, k: int, fits: list[dict], convert: bool) -> Iterator[dict]:
+def shape(
+    folder: Path,
+    n: int,
+    v: int,
+    k: int,
+    fits: list[dict],
+    *,
+    length: int = 300,
+    shared: float = 0.0,
+    convert: bool = False,
+) -> Iterator[dict]:
     """Fits of one planted corpus; the first has the seconds that writing took."""
     truth = planted.topic_model(k, v, random_state=77)
-    written = timed(lambda: write_cache(folder / "c", ((c,) for c, _ in truth.sample_blocks(n, random_state=78))))
+    background = np.random.default_rng(79).dirichlet(np.full(v, 0.5))
+    truth = replace(truth, topics=(1 - shared) * truth.topics + shared * background)
+    blocks_of = truth.sample_blocks(n, length, random_state=78)
+    written = timed(lambda: write_cache(folder / "c", ((counts,) for counts, _ in blocks_of)))
     blocks = Blocks.from_files(folder / "c")
     seconds = {"generate_s": written.wall}
     if convert:
@@ -94,7 +108,14 @@ def shape(folder: Path, n: int, v: int, k: int, fits: list[dict], convert: bool)
         Blocks.from_files(folder / "docword.c.txt")
         seconds["convert_s"] = time.perf_counter() - start
         seconds["text_mb"] = (folder / "docword.c.txt").stat().st_size / 2**20
-    sizes = {"documents": n, "words": v, "topics": k, "nonzeros": len(blocks.table().data)}
+    sizes = {
+        "documents": n,
+        "words": v,
+        "topics": k,
+        "length": length,
+        "shared": shared,
+        "nonzeros": len(blocks.table().data),
+    }
     for options in fits:
         done = subprocess.run(
             [sys.executable, __file__, "--fit", str(folder / "c"), str(k), json.dumps(options)],
@@ -108,10 +129,9 @@ def shape(folder: Path, n: int, v: int, k: int, fits: list[dict], convert: bool)
 def bars(moments: dict, refined: dict) -> dict[str, str]:
     """What the claim means in numbers, and whether it holds, for fits without and with refinement."""
     values = {
-        "refine=0: seconds <= 24": (moments["fit_s"], 24),
-        "refined: seconds <= 300": (refined["fit_s"], 300),
-        "refined: MB < 800": (refined["memory_mb"], 800),
-        "refined: l1 over that of refine=0 <= 1": (refined["l1"] / moments["l1"], 1),
+        "refined: CPU seconds <= 180": (refined["cpu_s"], 180),
+        "refined: MB < 2,000": (refined["memory_mb"], 2000),
+        "refined: l1 over that of refine=0 <= .5": (refined["l1"] / moments["l1"], 0.5),
     }
     return {text: verdict(value, value <= most) for text, (value, most) in values.items()}
 
@@ -128,13 +148,15 @@ def main() -> None:
         return
     rows = []
     fits = [{"refine": 0}, {"refine": 0, "n_splits": 0}, {"refine": "auto"}, {"refine": "auto", "n_splits": 0}]
+    n = options.documents
     shapes = [
-        (options.documents, 15_000, 100, fits, True),
-        (options.documents // 10, 100_000, 100, [fits[1], fits[3]], False),
+        (n, 15_000, 100, fits, {"length": 80, "shared": 0.3}),
+        (n, 15_000, 100, fits, {"convert": True}),
+        (n // 10, 100_000, 100, [fits[1], fits[3]], {}),
     ]
-    for n, v, k, wanted, convert in shapes:
+    for *sizes, how in shapes:
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            for row in shape(Path(folder), n, v, k, wanted, convert):
+            for row in shape(Path(folder), *sizes, **how):
                 rows.append(row)
                 print(row, flush=True)
     suffix = "" if options.documents == _DOCUMENTS else "_quick"

@@ -294,6 +294,8 @@ def refine_topics(
     if steps != "auto":
         burn_in, n_averaged = steps // 2, steps - steps // 2
     options: dict[str, Any] = {"alpha_sum": alpha_sum, "n_jobs": documents.n_jobs}
+    if table.shape[0] < documents.order.blocks.n_rows:
+        options["all_documents"] = documents.order.blocks
     chain = sample_topics(table, documents.smoothed(start), burn_in=burn_in, n_averaged=n_averaged, **options)
     return _in_order_of(recovered, chain, documents, way)
 

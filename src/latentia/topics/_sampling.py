@@ -35,7 +35,7 @@ that are updated together.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -45,7 +45,7 @@ from scipy import sparse
 from scipy.special import digamma, gammaln
 
 from .._threads import Parallel, for_chunks, threads
-from ..passes.blocks import mixed_bits
+from ..passes.blocks import Blocks, mixed_bits
 
 MOST_OCCURRENCES = 30_000_000
 """Occurrences of words whose topics are sampled, in some 20 bytes each; a part of more documents has so many."""
@@ -118,8 +118,9 @@ def sample_topics(
     alpha: np.ndarray | None = None,
     alpha_sum: float | None = None,
     n_jobs: int | None = None,
+    all_documents: Blocks | None = None,
 ) -> SampledTopics:
-    """Run a chain and average it.
+    """Run a chain and average it; then draw the topics of all documents once, if there are more.
 
     Parameters
     ----------
@@ -135,19 +136,34 @@ def sample_topics(
     alpha_sum : float, optional
         Their sum, where it is known.
     n_jobs : int, optional
+    all_documents : Blocks, optional
+        Documents of which ``table`` is a part. They are read once, and every block is drawn with the topics of the chain and
+        of the blocks before it.
     """
     n_workers = effective_n_jobs(n_jobs)
     with threads(n_workers) as parallel:
         sampler = TopicSampler(table, topics, alpha, alpha_sum, parallel, n_workers)
         sampler.burn_in(burn_in)
         sampler.average(n_averaged)
-    return sampler.sampled()
+        sampled = sampler.sampled()
+        if all_documents is None:
+            return sampled
+        counts, before = np.zeros(sampler.counts.shape), sampled.topics.T * sampler.counts.sum(axis=0)
+        for block in all_documents:
+            drawn = (before + counts).T
+            drawn /= drawn.sum(axis=1, keepdims=True)
+            part = sparse.csr_array(block[0])
+            counts += TopicSampler(part, drawn, sampled.alpha, alpha_sum, parallel, n_workers, share=1.0).counts
+    mean = counts + sampler.beta[:, None]
+    topics = np.ascontiguousarray((mean / mean.sum(axis=0)).T)
+    spread = distance_of_draw(mean, topics, 0)
+    return replace(sampled, topics=topics, shares=counts.sum(axis=0) / counts.sum(), spread=spread)
 
 
 class TopicSampler:
     """State of the sampler: a topic for every occurrence, counts, priors, and sums of probabilities.
 
-    Parameters are those of `sample_topics`.
+    Parameters are those of `sample_topics`; ``share`` is that of the documents with which a burn-in begins.
     """
 
     def __init__(
@@ -158,6 +174,8 @@ class TopicSampler:
         alpha_sum: float | None,
         parallel: Parallel,
         n_workers: int,
+        *,
+        share: float | None = None,
     ) -> None:
         self.n_topics, self._n_words = topics.shape
         self.alpha = (
@@ -186,7 +204,7 @@ class TopicSampler:
         self._kinds, self._kind_alpha = np.zeros(len(indptr) - 1, np.int64), np.tile(self.alpha, (n_kinds, 1))
         self._histogram = np.zeros((n_workers, n_kinds, 2, self.n_topics + 1, _BINS), np.int64)
         self._totals = np.zeros(self.n_topics, np.int64)
-        share = _FIRST_OCCURRENCES / max(tokens[-1], 1)
+        share = _FIRST_OCCURRENCES / max(tokens[-1], 1) if share is None else share
         self._take_in(min(math.ceil(share * _N_GROUPS), _N_GROUPS))
 
     # --- sweeps -------------------------------------------------------------------------------------------------
@@ -225,7 +243,7 @@ class TopicSampler:
             if i == n_sweeps // 2 - 1:
                 first_half = self.topics
             if i >= n_sweeps // 2 and i % _SPREAD_EVERY == 0:
-                self._spread.append(self._distance_of_draw(i))
+                self._spread.append(distance_of_draw(self.counts + self.beta[:, None], self.topics, i))
         self._noise = np.abs(first_half - self.topics).sum(axis=1)
 
     def sampled(self) -> SampledTopics:
@@ -317,11 +335,12 @@ class TopicSampler:
     def _set_totals(self) -> None:
         self._inverse[: self.n_topics] = 1 / (self._totals + self.beta.sum())
 
-    def _distance_of_draw(self, number: int) -> np.ndarray:
-        """Return the l1 distance of topics that are drawn from the posterior to the mean, shape (K,)."""
-        rng = np.random.default_rng(number)  # Words are in canonical order, so that a fixed seed makes no choice.
-        drawn = rng.standard_gamma(self.counts + self.beta[:, None])
-        return np.asarray(np.abs(drawn / np.maximum(drawn.sum(axis=0), 1e-300) - self.topics.T).sum(axis=0))
+
+def distance_of_draw(parameters: np.ndarray, topics: np.ndarray, number: int) -> np.ndarray:
+    """Return the l1 distance of draws from Dirichlet distributions, (V, K), to their means, (K, V), shape (K,)."""
+    rng = np.random.default_rng(number)  # Words are in canonical order, so that a fixed seed makes no choice.
+    drawn = rng.standard_gamma(parameters)
+    return np.asarray(np.abs(drawn / np.maximum(drawn.sum(axis=0), 1e-300) - topics.T).sum(axis=0))
 
 
 def mean_proportions(

@@ -20,7 +20,7 @@ Constants were chosen on seeds below 200; those reported begin with 300. ``secon
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,10 @@ LEVEL, FEW, STRENGTH = 0.9, 30, 0.28
 
 @dataclass(frozen=True)
 class Cell:
-    """A kind of data: its model, rows, words of a document or columns, components, Dirichlet parameter, rows of a cluster."""
+    """A kind of data: its model, rows, words of a document or columns, components, Dirichlet parameter, rows of a cluster.
+
+    ``shared`` is the share of all topics that is the same.
+    """
 
     model: str
     rows: int
@@ -51,6 +54,7 @@ class Cell:
     alpha: float = 0.2
     cluster: int = 1
     apart: float = 3.0
+    shared: float = 0.0
 
 
 CELLS = {
@@ -58,6 +62,8 @@ CELLS = {
     "short": Cell("anchor", 1000, 20, 5, 0.1),
     "clusters": Cell("anchor", 600, 100, 10, 0.1, 10),
     "topics": Cell("anchor", 1500, 50, 20, 0.05),
+    "shared words": Cell("anchor", 1500, 60, 10, 0.1, shared=0.35),
+    "shared words, tensors": Cell("lda", 1500, 60, 10, 0.1, shared=0.35),
     "few clusters": Cell("anchor", 600, 50, 5, cluster=10),
     "mixed": Cell("lda", 2000, 40, 5, 0.5),
     "single": Cell("single", 1000, 20, 5, cluster=10),
@@ -98,6 +104,8 @@ class AsSeen(Memberships):
 def world(cell: Cell, seed: int) -> World:
     rng, k = np.random.default_rng(seed), cell.components
     truth = planted.topic_model(k, 300, spread=3.0, random_state=seed)
+    background = np.random.default_rng([seed, 1]).dirichlet(np.full(300, 0.5))
+    truth = replace(truth, topics=(1 - cell.shared) * truth.topics + cell.shared * background)
     n_clusters = cell.rows // cell.cluster
     cluster = np.repeat(np.arange(n_clusters), cell.cluster)
     few = rng.permutation(n_clusters) < max(FEW // cell.cluster, 3)

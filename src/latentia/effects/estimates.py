@@ -27,7 +27,6 @@ _POOLED = 10.0  # degrees of freedom by which the usual variance counts in that 
 _TAILS = (
     0.25  # of the excess kurtosis that takes degrees of freedom: of skewed numbers intervals hold more than they say
 )
-_MEDIAN = chi2.median(np.arange(1, 4)) / np.arange(1, 4)  # of the mean of one, two, three squares of normal numbers
 _LEAST = 1e-3  # proportion up to which relative errors are taken as if it were that
 _FULLER = 4.0
 _TRUE = 0.1  # of a second moment, in every direction, that is taken to be no noise
@@ -337,7 +336,7 @@ def _kept(s: np.ndarray, others: np.ndarray, noise: np.ndarray, n: int) -> float
 def moved(means: np.ndarray, errors: np.ndarray, sums: np.ndarray | None = None) -> np.ndarray:
     """Variance of mean memberships (G, K), of their differences, or of their sums (J, K), by errors of the components.
 
-    One or three samples of an error tell little of it: half is what they say of each component, half what they say of the
+    Few samples of an error tell little of it: half is what they say of each component, half what they say of the
     usual one, relative to its proportion.
     """
     sums = np.eye(means.shape[1]) if sums is None else sums
@@ -345,7 +344,7 @@ def moved(means: np.ndarray, errors: np.ndarray, sums: np.ndarray | None = None)
         return np.zeros((len(means), len(sums)))
     off = np.array([means @ one.T for one in errors])
     size = np.maximum(np.abs(means), _LEAST)
-    usual = np.median((off**2).mean(axis=0) / size, axis=1, keepdims=True) / _MEDIAN[min(len(errors), 3) - 1]
+    usual = np.median((off**2).mean(axis=0) / size, axis=1, keepdims=True) / (chi2.median(len(errors)) / len(errors))
     return np.asarray((((off @ sums.T) ** 2).mean(axis=0) + usual * size @ (sums**2).T) / 2)
 
 

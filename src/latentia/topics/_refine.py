@@ -84,7 +84,7 @@ class RefinedTopics:
         Of the topics in all words; empty where nothing was refined.
     refinement : Refinement
     way : Way
-    spread, noise : ndarray of shape (K,)
+    spread, noise, confusions
         As of `SampledTopics`; empty where topics are not sampled.
     drift : float or None
     """
@@ -96,6 +96,7 @@ class RefinedTopics:
     way: Way
     spread: np.ndarray
     noise: np.ndarray
+    confusions: np.ndarray
     drift: float | None = None
 
     @property
@@ -107,15 +108,14 @@ class RefinedTopics:
         """Return the same with the topics in another order."""
         names = ("topics", "dirichlet", "shares", "spread", "noise")
         values = {name: getattr(self, name) for name in names}
-        return replace(
-            self, **{name: value[order] for name, value in values.items() if value is not None and len(value)}
-        )
+        values = {name: value[order] for name, value in values.items() if value is not None and len(value)}
+        return replace(self, **values, confusions=self.confusions[:, order[:, None], order])
 
     @classmethod
     def none(cls, topics: np.ndarray) -> RefinedTopics:
         """The topics as they are."""
-        nothing = np.empty(0)
-        return cls(topics, None, nothing, Refinement.none(), Way("recovered", "none"), nothing, nothing)
+        nothing, confusions = np.empty(0), np.empty((0, len(topics), len(topics)))
+        return cls(topics, None, nothing, Refinement.none(), Way("recovered", "none"), nothing, nothing, confusions)
 
 
 @dataclass(frozen=True)
@@ -408,14 +408,14 @@ def _in_order_of(
         converged = result.drift <= SETTLED
         refinement = Refinement((result.topics,), result.log_likelihood, converged, float("nan"))
         topics, alpha, shares, drift = result.topics, result.alpha, result.shares, result.drift
-        spread, noise = result.spread, result.noise
+        spread, noise, confusions = result.spread, result.noise, result.confusions
     else:
         topics, alpha, shares, refinement = result
-        spread, noise, drift = nothing, nothing, None
+        spread, noise, drift, confusions = nothing, nothing, None, np.empty((0, len(topics), len(topics)))
     topics = documents.order.restored(topics)
     matched = linear_sum_assignment(l1_distances(recovered, topics))[1]
-    spread, noise = (values[matched] if len(values) else values for values in (spread, noise))
-    return RefinedTopics(topics[matched], alpha[matched], shares[matched], refinement, way, spread, noise, drift)
+    refined = RefinedTopics(topics, alpha, shares, refinement, way, spread, noise, confusions, drift)
+    return refined.rearranged(matched)
 
 
 # --- sweeps of collapsed variational Bayes ------------------------------------------------------------------------

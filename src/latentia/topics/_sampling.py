@@ -46,6 +46,7 @@ from scipy.special import digamma, gammaln
 
 from .._threads import Parallel, for_chunks, threads
 from ..passes.blocks import Blocks, mixed_bits
+from .prevalence import unmixing
 
 MOST_OCCURRENCES = 30_000_000
 """Occurrences of words whose topics are sampled, in some 20 bytes each; a part of more documents has so many."""
@@ -87,6 +88,8 @@ class SampledTopics:
         Shares of the topics in all words.
     spread : ndarray of shape (K,)
         Mean l1 distance of topics that are drawn from the posterior to their mean.
+    confusions : ndarray of shape (n_draws, K, K)
+        What errors of topics that are drawn from the posterior make of proportions (`latentia.topics.prevalence`).
     noise : ndarray of shape (K,)
         l1 error of the mean because so few sweeps are averaged: half of the distance between both halves of them.
     log_likelihood : ndarray of shape (n_sweeps,)
@@ -99,6 +102,7 @@ class SampledTopics:
     alpha: np.ndarray
     shares: np.ndarray
     spread: np.ndarray
+    confusions: np.ndarray
     noise: np.ndarray
     log_likelihood: np.ndarray
     drift: float
@@ -156,8 +160,9 @@ def sample_topics(
             counts += TopicSampler(part, drawn, sampled.alpha, alpha_sum, parallel, n_workers, share=1.0).counts
     mean = counts + sampler.beta[:, None]
     topics = np.ascontiguousarray((mean / mean.sum(axis=0)).T)
-    spread = distance_of_draw(mean, topics, 0)
-    return replace(sampled, topics=topics, shares=counts.sum(axis=0) / counts.sum(), spread=spread)
+    spread, confusion = errors_of_draw(mean, topics, 0)
+    shares = counts.sum(axis=0) / counts.sum()
+    return replace(sampled, topics=topics, shares=shares, spread=spread, confusions=confusion[None])
 
 
 class TopicSampler:
@@ -199,7 +204,7 @@ class TopicSampler:
         self._by_word[:, : self.n_topics] = topics.T
         self._inverse = np.ones(width, np.float32)
         self._sums = np.zeros((n_workers, 0, width))
-        self._n_averaged, self._spread, self._noise = 0, list[np.ndarray](), np.zeros(self.n_topics)
+        self._n_averaged, self._errors, self._noise = 0, list[tuple[np.ndarray, np.ndarray]](), np.zeros(self.n_topics)
         n_kinds = 1 if alpha_sum is not None else min(self.n_topics, _MOST_KINDS)
         self._kinds, self._kind_alpha = np.zeros(len(indptr) - 1, np.int64), np.tile(self.alpha, (n_kinds, 1))
         self._histogram = np.zeros((n_workers, n_kinds, 2, self.n_topics + 1, _BINS), np.int64)
@@ -243,7 +248,7 @@ class TopicSampler:
             if i == n_sweeps // 2 - 1:
                 first_half = self.topics
             if i >= n_sweeps // 2 and i % _SPREAD_EVERY == 0:
-                self._spread.append(distance_of_draw(self.counts + self.beta[:, None], self.topics, i))
+                self._errors.append(errors_of_draw(self.counts + self.beta[:, None], self.topics, i))
         self._noise = np.abs(first_half - self.topics).sum(axis=1)
 
     def sampled(self) -> SampledTopics:
@@ -251,8 +256,10 @@ class TopicSampler:
         values = np.array(self.log_likelihood)
         first, second = np.array_split(values[len(values) - self._n_averaged :], 2)
         drift = float((second.mean() - first.mean()) / abs(values[-1])) if len(second) and values[-1] else 0.0
-        spread = np.mean(self._spread, axis=0) if self._spread else np.zeros(self.n_topics)
-        return SampledTopics(self.topics, self.alpha, self.shares, spread, self._noise, values, drift)
+        k = self.n_topics
+        spread = np.mean([spread for spread, _ in self._errors], axis=0) if self._errors else np.zeros(k)
+        confusions = np.array([confusion for _, confusion in self._errors]).reshape(-1, k, k)
+        return SampledTopics(self.topics, self.alpha, self.shares, spread, confusions, self._noise, values, drift)
 
     @property
     def topics(self) -> np.ndarray:
@@ -336,11 +343,12 @@ class TopicSampler:
         self._inverse[: self.n_topics] = 1 / (self._totals + self.beta.sum())
 
 
-def distance_of_draw(parameters: np.ndarray, topics: np.ndarray, number: int) -> np.ndarray:
-    """Return the l1 distance of draws from Dirichlet distributions, (V, K), to their means, (K, V), shape (K,)."""
+def errors_of_draw(parameters: np.ndarray, topics: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the l1 distance of draws from Dirichlet distributions, (V, K), to their means, (K, V); and their confusion."""
     rng = np.random.default_rng(number)  # Words are in canonical order, so that a fixed seed makes no choice.
     drawn = rng.standard_gamma(parameters)
-    return np.asarray(np.abs(drawn / np.maximum(drawn.sum(axis=0), 1e-300) - topics.T).sum(axis=0))
+    error = drawn / np.maximum(drawn.sum(axis=0), 1e-300) - topics.T
+    return np.abs(error).sum(axis=0), unmixing(topics, topics.mean(axis=0)) @ error
 
 
 def mean_proportions(

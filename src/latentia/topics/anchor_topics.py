@@ -115,7 +115,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         from the topics of the anchors, or from more of them where the data has more directions, whichever predicts other
         documents better: 20 to 100 sweeps until the likelihood rises no more, and 40 that are averaged. Where sampling
         predicts clearly worse than the recovered topics or than sweeps of collapsed variational Bayes, these stand. Counts
-        that are not whole, and more than five million stored counts, are swept, not sampled. There is no refinement in the
+        that are not whole are swept, not sampled. There is no refinement in the
         papers' variants (``embedding="projection"``, ``recover`` other than "l2"). A number sets how many sweeps there are,
         from the topics of the anchors: half of them are averaged. 0 keeps to the theorems. See ``refinement_``, and in the
         evidence *refinement has converged* and *noise of the draws*.
@@ -202,12 +202,9 @@ class AnchorTopics(Admixture, AddedDocuments):
     8. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
     9. ``refine`` is not in the thesis: collapsed Gibbs sampling (Griffiths and Steyvers 2004), whose probabilities are
        averaged, with a Dirichlet parameter for each topic and one for each word, both estimated (Wallach et al. 2009). Draws
-       are hashes
-       of the content of the documents, so that no seed and no order enters. Expected errors are those of halves of the
-       documents, and at least the spread of the posterior. Corpora that are swept instead hold the shares of all stored counts:
-       4 bytes for a count and topic up to scikit-learn's ``working_memory`` (1 GB); beyond that the eight largest, 24 bytes a
-       count (32 for more than 256 topics), in temporary files, and "auto" keeps to the theorem unless the documents carry
-       more directions than topics are asked for.
+       are hashes of the content of the documents, so that no seed and no order enters. Of more than 30 million words a part of
+       the documents is sampled, and all are drawn once with its topics. Expected errors are those of halves of the documents,
+       and at least the spread of the posterior.
 
     References
     ----------
@@ -380,7 +377,7 @@ class AnchorTopics(Admixture, AddedDocuments):
             self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
         else:
             self.dirichlet_ = _proportions(self, moments.order.restored_table(moments.sketches.documents))
-        self._confusions = confusions_of(fitted, self._splits(learned))
+        self._confusions = confusions_of(fitted, self._splits(learned), learned)
         if fitted.rows is not None:
             self._order_words(fitted, moments.documents.length)
 

@@ -200,16 +200,20 @@ class Prevalence:
         return frame_of_rows(self.rows(), "Prevalence.to_frame")
 
 
-def confusions_of(fitted: Fitted, n_splits: int) -> np.ndarray:
-    """What errors of topics make of proportions, shape (n_splits, K, K): row k times proportions is the error of topic k's.
+def confusions_of(fitted: Fitted, n_splits: int, refined: Any = None) -> np.ndarray:
+    """What errors of topics make of proportions, shape (n, K, K): row k times proportions is the error of topic k's.
 
-    They are those of the fits on halves of the documents; without halves there are none.
+    They are those of the fits on halves of the documents, and of draws from the posterior of ``refined`` topics, which are as
+    large as the halves say; without halves there are none.
     """
     topics = np.asarray(fitted.model.parameters.topics)
     by_words, found = unmixing(topics, topics.mean(axis=0)), []
     for halves in fitted.halves(n_splits):
         first, second = (_matched(half.parameters.topics, topics) for half in halves)
         found.append(by_words @ (first - second).T / 2)
+    if found and refined is not None and len(refined.confusions):
+        of_halves = np.asarray(fitted.errors(n_splits).errors)
+        found += list(refined.confusions * np.maximum(of_halves / np.maximum(refined.spread, 1e-300), 1.0))
     return np.array(found).reshape(len(found), len(topics), len(topics))
 
 

@@ -322,7 +322,7 @@ class SpectralLDA(Admixture, Staged):
         self.prevalence_, self.word_frequencies_ = self.dirichlet_ / self.alpha0_, moments.corpus.word_probabilities
         self.n_passes_ = moments.corpus.n_passes + len(self.refinement_)
         self._n_features_out = len(self.components_)
-        self._confusions = confusions_of(fitted, self.n_splits)
+        self._confusions = confusions_of(fitted, self.n_splits, refined.parameters.refined)
         self._order_words(fitted, moments.corpus.documents.length)
 
     def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:

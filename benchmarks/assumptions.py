@@ -151,7 +151,7 @@ def noisy_sources(rng: Rng, kind: str, k: int, n: int, noise: float) -> Fit:
 
 
 NOISES = [(kind, k, n, noise) for kind in ("laplace", "uniform", "exponential")
-          for k, n, noise in ((4, 5000, 0.3), (4, 20_000, 1.0), (5, 50_000, 1.0))]  # fmt: skip
+          for k, n, noise in ((4, 5000, 0.0), (4, 5000, 0.1), (4, 5000, 0.3), (5, 20_000, 1.0))]  # fmt: skip
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

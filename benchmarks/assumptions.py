@@ -61,7 +61,9 @@ def standard(X: np.ndarray) -> np.ndarray:
 
 def clusters(rng: Rng, way: str, **options: Any) -> Fit:
     means, labels = rng.standard_normal((4, 6)) * 1.5, rng.integers(4, size=1500)
-    model = SphericalGaussianMixture(4, **options).fit(without(rng, means[labels] + rng.standard_normal((1500, 6)), way))
+    model = SphericalGaussianMixture(4, **options).fit(
+        without(rng, means[labels] + rng.standard_normal((1500, 6)), way)
+    )
     return model, float(cdist(model.means_, means).min(axis=1).mean())
 
 
@@ -121,17 +123,24 @@ TABLES: dict[str, Callable[[Rng, str], Fit]] = {
 # --- a map, and noise -------------------------------------------------------------------------------------------------
 
 
-def known_map(rng: Rng, size: float, noise: float, shared: str) -> Fit:
+def known_map(rng: Rng, size: float, strength: float, noise: float, shared: Any) -> Fit:
     """3,000 rows, a map of ``size`` times the true one, and a V with ``noise`` times the usual noise."""
     data = planted.contrastive_views(
-        3000, 10, "pca", shared=shared, linear_map="orthogonal", random_state=int(rng.integers(1 << 30))
+        3000,
+        10,
+        "pca",
+        shared=shared,
+        linear_map="orthogonal",
+        strength=strength,
+        random_state=int(rng.integers(1 << 30)),
     )
     V = data.V + (noise - 1) * data.other
     model = ContrastivePCA(1, linear_map=size * data.linear_map).fit(data.U, V)
     return model, float(np.sqrt(max(1 - (model.components_[0] @ data.truth) ** 2, 0.0)))
 
 
-MAPS = [(size, noise, shared) for size in (1.0, 1.3) for noise in (1.0, 2.0) for shared in ("uniform", "exponential")]
+MAPS = [(size, strength, noise, shared) for size in (1.0, 1.3) for strength, noise in ((1.0, 3.0), (2.0, 3.0))
+        for shared in ("uniform", "exponential", "laplace")]  # fmt: skip
 
 
 def noisy_sources(rng: Rng, kind: str, k: int, n: int, noise: float) -> Fit:
@@ -191,13 +200,13 @@ def cells(only: str | None) -> Iterator[tuple[dict[str, Any], Callable[[Rng], Fi
             for way in WAYS:
                 yield {"table": table, "missing": way}, lambda rng, fit=fit, way=way: fit(rng, way), number
     if only in (None, "map"):
-        for size, noise, shared in MAPS:
-            cell = {"map": size, "noise of V": noise, "s2": shared}
-            yield cell, lambda rng, a=size, b=noise, c=shared: known_map(rng, a, b, c), 20
+        for map_ in MAPS:
+            cell = dict(zip(("map", "size of s2", "noise of V", "s2"), map_, strict=True))
+            yield cell, lambda rng, map_=map_: known_map(rng, *map_), 20
     if only in (None, "noise"):
-        for number, (kind, k, n, noise) in enumerate(NOISES):
-            cell = {"sources": kind, "K": k, "rows": n, "noise": noise}
-            yield cell, lambda rng, a=kind, b=k, c=n, d=noise: noisy_sources(rng, a, b, c, d), 30 + number
+        for number, noisy in enumerate(NOISES):
+            cell = dict(zip(("sources", "K", "rows", "noise"), noisy, strict=True))
+            yield cell, lambda rng, noisy=noisy: noisy_sources(rng, *noisy), 30 + number
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Claim: cells missing by their own value, a map that is 1.3 times too large and loud noise of sources are seen in the evidence.
+"""Claim: evidence sees cells that are missing by their own value, a map that is 1.3 times too large, and noise of sources.
 
     python benchmarks/assumptions.py [--first-seed 400] [--seeds 20] [--only missing|map|noise]
 
@@ -180,6 +180,7 @@ def measured(fit: Callable[[Rng], Fit], seed: int, number: int) -> dict[str, Any
 def summary(cell: dict[str, Any], fits: list[dict[str, Any]]) -> dict[str, Any]:
     supported = [fit["grade"] == "supported" for fit in fits]
     wrong = [fit["true"] > min(fit["limit"], 2 * fit["expected"]) for fit in fits]
+    names = sorted({name for fit in fits for name in fit["failed"]})
     within = [bool(0.5 <= fit["true"] / fit["expected"] <= 2) for fit in fits]
     return cell | {
         "fits": len(fits), "cautioned": len(fits) - sum(supported), "by cells": sum(BY_CELLS in fit["failed"] for fit in fits),
@@ -189,7 +190,7 @@ def summary(cell: dict[str, Any], fits: list[dict[str, Any]]) -> dict[str, Any]:
         "within 2": sum(within),
         "true": float(np.nanmedian([fit["true"] for fit in fits])),
         "expected": float(np.nanmedian([fit["expected"] for fit in fits])),
-        "failed": ", ".join(sorted({f"{name} {sum(name in fit['failed'] for fit in fits)}" for fit in fits for name in fit["failed"]})),
+        "failed": ", ".join(f"{name} {sum(name in fit['failed'] for fit in fits)}" for name in names),
     }  # fmt: skip
 
 

@@ -204,8 +204,8 @@ def left_by_map(moments: JointMoments, choice: Choice) -> float | None:
 def told_scale(moments: JointMoments, choice: Choice) -> tuple[float, float]:
     """The factor that cumulants tell a known map by, and how far it is from one, in standard deviations of its noise.
 
-    Of one number much more is told than of all that A may leave. M_v A^T beside A M_u A^T, in the metric of v, of the order whose
-    signal is clearer; noise is that of leaving out groups of rows. One, and zero, where nothing is known or told.
+    Of one number much more is told than of all that A may leave: M_v A^T beside A M_u A^T, in the metric of v, of the order
+    whose signal is clearer. Noise is that of leaving out groups of rows. One, and zero, where nothing is known or told.
     """
     if choice.known is None or choice.inverse != "known" or not moments.keeps_fourth:
         return 1.0, 0.0

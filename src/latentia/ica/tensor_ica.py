@@ -345,7 +345,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         rest = found.noisy.rest if found.noisy else None
         cumulant = fit_of_cumulant(moments.of(dealt.all), _halves(moments), found.unmixing.matrix, rest)
         parts = fitted.errors(min(self.n_splits, 1) if self.refine and not found.noisy else self.n_splits)
-        if parts.errors is not None and found.rival:
+        if parts.errors is not None and found.rival and found.rival_error <= _TRUSTED:
             fitted.rival = _RIVAL
             apart = _crosstalk(found.rival.matrix @ fitted.model.inverse)
             own = (_LOOSER * parts.errors) ** 2
@@ -560,7 +560,7 @@ class _Recovered:
     noisy: SourcesInNoise | None = None
     apart: float | None = None
     rival: SourcesInNoise | None = None
-    rival_error: float | None = None
+    rival_error: float = np.inf
 
 
 def _whitening(m: FourthSums, moments: _Moments) -> Whitening:
@@ -758,7 +758,7 @@ def _noise_that_shows(found: _Recovered) -> list[Check]:
 
 
 def _noise_that_may_hide(found: _Recovered) -> list[Check]:
-    if found.rival_error is None:
+    if found.rival is None:
         return []
     return [
         Check(

@@ -329,11 +329,15 @@ class SeparableNMF(FactorModel):
         some = table.scaled(points, ROWS), points.some(ROWS).points
         way = component_distances(measured.vertices, vertices, points.mixing)
         checks, parts = evidence_checks(measured, redrawn, rows, some, way, model.components, others, self._seed)
-        if self._gaps is not None:
-            (rows,) = sample_rows(Blocks.from_array(np.where(self._gaps, np.nan, fitted.rows.table())), _SAMPLE)
-            expect = by_other_columns(rows / table.unit, model.components, points.mixing, self.n_jobs)
-            checks += gaps_checks(float(self._gaps.mean()), _COMPLETED, rows, expect, self._seed)
-        return checks, parts
+        return checks + self._gaps_checks(fitted, model.components), parts
+
+    def _gaps_checks(self, fitted: Fitted, components: np.ndarray) -> list[Check]:
+        if self._gaps is None:
+            return []
+        (rows,) = sample_rows(Blocks.from_array(np.where(self._gaps, np.nan, fitted.rows.table())), _SAMPLE)
+        some = rows / fitted.moments.table.unit
+        expect = by_other_columns(some, components, fitted.found.points.mixing, self.n_jobs)
+        return gaps_checks(float(self._gaps.mean()), _COMPLETED, some, expect, self._seed)
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """By the weights of rows, on halves of them: a component is in a half that has another row like it."""

@@ -156,7 +156,11 @@ def test_cells_that_are_missing_by_their_value_are_said(estimator, way):
     rng = np.random.default_rng(3)
     weights = rng.gamma(1.0, size=(500, 3)) * (rng.random((500, 3)) < 0.5) + 0.05
     X = 5 * weights @ (rng.gamma(1.0, size=(3, 20)) * (rng.random((3, 20)) < 0.5) + 0.02)
-    X = rng.poisson(X).astype(float) if estimator is PoissonNMF else np.maximum(X + 0.5 * rng.standard_normal(X.shape), 0)
+    X = (
+        rng.poisson(X).astype(float)
+        if estimator is PoissonNMF
+        else np.maximum(X + 0.5 * rng.standard_normal(X.shape), 0)
+    )
     scores = (X - X.mean(axis=0)) / X.std(axis=0)
     gaps = rng.random(X.shape) < (0.05 if way == "random" else 0.7)
     if way != "random":

@@ -86,8 +86,8 @@ def test_links_between_the_pages_lead_somewhere():
 
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_check_that_decides_is_on_the_page_about_guarantees(case):
-    page = (ROOT / "docs" / "guarantees.md").read_text("utf-8")
+def test_every_check_that_decides_is_on_the_page_about_checks(case):
+    page = (ROOT / "docs" / "checks.md").read_text("utf-8")
     for model in (case.shared(), case.lost()[0]):
         for check in model.evidence_.checks:
             assert check.role == "note" or f"*{check.name}*" in page, check.name

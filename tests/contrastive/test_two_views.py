@@ -1,6 +1,7 @@
 """One component of two views: the paper's equations, recovery of planted truth, what is refused, and what evidence says."""
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -558,3 +559,21 @@ def test_fit_transform_is_the_transform_of_both_views(estimator):
     assert not np.allclose(together, estimator.transform(data.U))
     views = Blocks.from_array(data.U, data.V)
     np.testing.assert_allclose(estimator.fit_transform(views), together, atol=1e-9)
+
+
+@pytest.mark.parametrize("shared", ["uniform", "laplace"])
+def test_a_known_map_that_is_too_large_is_said_and_counted(shared):
+    said, ratios = {1.0: 0, 1.3: 0}, []
+    for seed in range(4):
+        data = planted.contrastive_views(
+            3000, 10, "pca", shared=shared, linear_map="orthogonal", strength=2.0, random_state=seed
+        )
+        for size in said:
+            model = ContrastivePCA(1, linear_map=size * data.linear_map).fit(data.U, data.V + 2 * data.other)
+            true = np.sqrt(1 - (model.components_[0] @ data.truth) ** 2)
+            ratios.append(model.evidence_.expected_error / true)
+            check = model.evidence_["both orders explained"]
+            said[size] += not check.holds and (size == 1 or re.search("0.7[5-9] times", check.remedy) is not None)
+    assert said[1.3] >= 3
+    assert said[1.0] <= 1
+    assert 0.5 < min(ratios) <= max(ratios) < 2

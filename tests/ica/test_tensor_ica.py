@@ -414,3 +414,22 @@ def test_noise_needs_rows_that_are_not_white(data):
         TensorICA(whiten=False, noise="gaussian").fit(data.X)
     with pytest.raises(LatentiaError, match="noise"):
         TensorICA(noise="white").fit(data.X)
+
+
+def test_errors_in_noise_that_the_cumulant_does_not_show():
+    rng, wrong, clean = np.random.default_rng(7), 0, []
+    for _ in range(12):
+        mixing, shape = rng.standard_normal((4, 4)), np.linalg.qr(rng.standard_normal((4, 4)))[0] * [3, 2, 1.5, 1]
+        signal = rng.uniform(-np.sqrt(3), np.sqrt(3), (5000, 4)) @ mixing.T
+        noise = rng.standard_normal((5000, 4)) @ shape.T * 0.3 * signal.std() / np.sqrt((shape**2).sum() / 4)
+        for X in (signal, signal + noise):
+            model = TensorICA().fit(X)
+            gains = (model.components_ @ mixing) ** 2
+            true = np.sqrt(1 - gains.max(axis=1) / gains.sum(axis=1)).mean()
+            expected, supported = model.evidence_.expected_error, model.evidence_.grade == "supported"
+            if X is signal:
+                clean.append(0.5 < expected / true < 2)
+            else:
+                wrong += supported and not 0.5 < true / expected < 2
+    assert np.mean(clean) > 0.8
+    assert wrong <= 2

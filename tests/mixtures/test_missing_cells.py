@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.impute import SimpleImputer
 
 from latentia.exceptions import LatentiaError
-from latentia.mixtures import SphericalGaussianMixture
+from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.mixtures._missing import ObservedRows, _given, log_density
 from latentia.mixtures._rows import Mixture
 
@@ -116,3 +116,38 @@ def test_rows_and_columns_without_cells_and_what_cannot_have_gaps():
     with pytest.raises(LatentiaError, match="NaN"):
         SphericalGaussianMixture(3, keep_moments=True, refine=0).fit(with_gaps(rows))
     assert not hasattr(SphericalGaussianMixture(3, n_splits=0).fit(with_gaps(rows)), "gaps_")
+
+
+def gone(X: np.ndarray, way: str, seed: int) -> np.ndarray:
+    """The table with cells missing at random, by the next column, or by their own value."""
+    scores = (X - X.mean(axis=0)) / X.std(axis=0)
+    gaps = np.random.default_rng([seed, 1]).random(X.shape) < (0.05 if way == "random" else 0.7)
+    if way == "other":
+        gaps &= np.roll(scores, -1, axis=1) > 1.0
+        gaps[:, 1::2] = False
+    elif way == "own":
+        gaps &= scores > 1.5
+    gaps[gaps.all(axis=1), 0] = False
+    return np.where(gaps, np.nan, X)
+
+
+@pytest.mark.parametrize("kind", ["spherical", "full", "views"])
+@pytest.mark.parametrize("way", ["random", "other", "own"])
+def test_cells_that_are_missing_by_their_value_are_said(kind, way):
+    rng = np.random.default_rng(12)
+    means, labels = 1.5 * rng.standard_normal((3, 6)), rng.integers(3, size=1500)
+    X = gone(means[labels] + rng.standard_normal((1500, 6)), way, 12)
+    if kind == "views":
+        model = MultiViewMixture(3, distribution="gaussian").fit(X, views=[[0, 1], [2, 3], [4, 5]])
+    else:
+        model = SphericalGaussianMixture(3, covariance_type=kind).fit(X)
+    check = model.evidence_["cells missing by value"]
+    assert check.role == "caution"
+    assert check.holds is (way != "own")
+    if way == "own":
+        assert model.evidence_.grade != "supported"
+
+
+def test_whole_tables_have_no_line_on_missing_cells():
+    model = SphericalGaussianMixture(3).fit(mixture("spherical").draw(300, np.random.default_rng(2))[0])
+    assert not [check for check in model.evidence_.checks if "missing" in check.name]

@@ -148,3 +148,25 @@ def test_what_is_missing_is_counted_and_must_not_be_all_of_a_row_or_column(kind)
     stored.data[0] = np.nan
     with pytest.raises(LatentiaError, match="NaN, and a number is needed"):
         kind(3).fit(stored)
+
+
+@pytest.mark.parametrize("estimator", [PoissonNMF, ApproximateNMF, SeparableNMF])
+@pytest.mark.parametrize("way", ["random", "other", "own"])
+def test_cells_that_are_missing_by_their_value_are_said(estimator, way):
+    rng = np.random.default_rng(3)
+    weights = rng.gamma(1.0, size=(500, 3)) * (rng.random((500, 3)) < 0.5) + 0.05
+    X = 5 * weights @ (rng.gamma(1.0, size=(3, 20)) * (rng.random((3, 20)) < 0.5) + 0.02)
+    X = (
+        rng.poisson(X).astype(float)
+        if estimator is PoissonNMF
+        else np.maximum(X + 0.5 * rng.standard_normal(X.shape), 0)
+    )
+    scores = (X - X.mean(axis=0)) / X.std(axis=0)
+    gaps = rng.random(X.shape) < (0.05 if way == "random" else 0.7)
+    if way != "random":
+        gaps &= (scores if way == "own" else np.roll(scores, -1, axis=1)) > 1.5
+    if way == "other":
+        gaps[:, 1::2] = False
+    check = estimator(3).fit(np.where(gaps, np.nan, X)).evidence_["cells missing by value"]
+    assert check.role == "caution"
+    assert check.holds is (way != "own")

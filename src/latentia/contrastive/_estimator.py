@@ -22,7 +22,7 @@ from ..moments import ColumnSpan, FramedSums, span_of
 from ..passes import Blocks, RowGroups, deal
 from ._added import AddedViews, Joint
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
-from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of
+from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of, told_scale
 from .views import DEALT, JointMoments, check_shape, two_views, view_table
 
 _FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
@@ -396,13 +396,17 @@ def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]
         return []
     remedy = "Parts are not independent, or V sees s2 in another way than linearly: use V as covariates, or leave columns out."
     if choice.known is not None:
+        scale, apart = told_scale(moments, choice)
+        left = None if left is None else max(left, apart)
         remedy = (
-            "V does not see the shared part as the given map says: leave linear_map (--linear-map) out, to learn it."
+            "V does not see the shared part as the given map says: leave linear_map (--linear-map) out, to learn it"
+            + (f", or give {scale:.2f} times it." if apart > _MOST_LEFT else ".")
         )
     return [
         Check(
             "both orders explained", "|M_v - M_u A^T|^2 / sd", left, at_most(_MOST_LEFT, "noise"),
-            "What A leaves of the cross-cumulants of third or of fourth order, in standard deviations of its noise.",
+            "What A leaves of the cross-cumulants of third or of fourth order, in standard deviations of its noise; of a known "
+            "A also how far a multiple of it is the better one.",
             "Lemma 3.1", "caution", remedy,
         ),
         Check(
@@ -475,13 +479,18 @@ class Own:
         return replace(self, found=changed)
 
     def of_other_order(self) -> Own:
-        """By the cumulants that A is not learned from, where no A explains those of both orders; or by an A that is learned."""
+        """By the cumulants that A is not learned from, where no A explains those of both orders.
+
+        Of a known A by a multiple of it, or by an A that is learned.
+        """
         found, m = self.found, self.moments
         choice = found.map.choice
-        left = left_by_map(m, choice)
-        if left is None or left <= _MOST_LEFT:
+        left, (scale, apart) = left_by_map(m, choice), told_scale(m, choice)
+        if apart > _MOST_LEFT and choice.known is not None:
+            other = replace(choice, known=scale * choice.known)
+        elif left is None or left <= _MOST_LEFT:
             return self
-        if choice.known is not None:
+        elif choice.known is not None:
             other = choose(m, "gtls", "auto", None)[0]
         else:
             other = replace(choice, order=4 if choice.order == 3 else 3)

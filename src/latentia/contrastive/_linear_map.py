@@ -201,6 +201,33 @@ def left_by_map(moments: JointMoments, choice: Choice) -> float | None:
     return max(found)
 
 
+def told_scale(moments: JointMoments, choice: Choice) -> tuple[float, float]:
+    """The factor that cumulants tell a known map by, and how far it is from one, in standard deviations of its noise.
+
+    Of one number much more is told than of all that A may leave: M_v A^T beside A M_u A^T, in the metric of v, of the order
+    whose signal is clearer. Noise is that of leaving out groups of rows. One, and zero, where nothing is known or told.
+    """
+    if choice.known is None or choice.inverse != "known" or not moments.keeps_fourth:
+        return 1.0, 0.0
+    forward, u, v = choice.known, moments.u, moments.v
+    weight = np.linalg.inv(moments.of(moments.dealt.all).covariance[v, v])
+    best = 0.0, 1.0, 0.0
+    for order in (3, 4):
+        found = []
+        for left in (None, *moments.dealt.all):
+            signal = moments.grams(tuple(g for g in moments.dealt.all if g != left), order).signal
+            found.append((np.sum(weight @ signal[v, u] * forward), np.sum(weight @ forward @ signal[u, u] * forward)))
+        crossed, own = np.array(found).T
+        own_noise, noise = (max(_jackknife(one[1:]), np.finfo(float).tiny) for one in (own, crossed - own))
+        best = max(best, (own[0] / own_noise, crossed[0] / own[0], abs(crossed[0] - own[0]) / noise))
+    return float(best[1]), float(best[2])
+
+
+def _jackknife(without: np.ndarray) -> float:
+    """Standard error from estimates without a group each."""
+    return float(np.sqrt((len(without) - 1) * without.var()))
+
+
 def _residual_rows(moments: JointMoments, forward: np.ndarray) -> np.ndarray:
     """(-A, I), which takes M_v - M_u A^T from (M_u, M_v)."""
     rows = np.zeros((moments.widths[1], moments.n_views))

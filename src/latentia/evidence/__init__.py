@@ -5,6 +5,7 @@ from .checks import Bound, Check, above, at_least, at_most, between, equal_to, w
 from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
+from .hidden import missing_checks
 from .parts import PartErrors
 from .repeats import (
     Reading,
@@ -72,6 +73,7 @@ __all__ = [
     "left_out",
     "mean_cosine",
     "misfit_of_tensor",
+    "missing_checks",
     "neighbour_checks",
     "noise_limit",
     "parts_text",

@@ -64,6 +64,8 @@ from ._noise import SourcesInNoise, sources_in_noise
 _OVERSAMPLE = 12
 _TRUSTED = 0.25  # amplitude of other sources in a recovered one: 12 dB
 _LEFT_OUT = 0.05
+_RIVAL = "It includes the distance to a rival, the answer in Gaussian noise, as far as that is not its noise."
+_LOOSER = 3.0  # times the error of an answer without noise, that the one in noise has where there is none
 _APART = 2.0  # squared distance, in squared errors of the answer in noise, from which on that is the better one
 _WHITE = 0.1  # by which variances of white rows may differ from one
 _MOST_ITERATIONS = 200
@@ -317,7 +319,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         if self.noise == "gaussian":
             return _in_noise(found, _best_in_noise(found, moments, self._seed))
         asked = self.noise == "auto" and not moments.white and moments.size > 1
-        return _noise_where_it_shows(found, moments, self._seed) if asked else found
+        return _noise_where_it_shows(found, moments, self._seed, self.n_splits > 0) if asked else found
 
     def _refine(self, found: _Recovered, moments: _Moments, part: Part, whole: Any) -> _Unmixing:
         """FastICA's iterations on the rows."""
@@ -343,6 +345,11 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         rest = found.noisy.rest if found.noisy else None
         cumulant = fit_of_cumulant(moments.of(dealt.all), _halves(moments), found.unmixing.matrix, rest)
         parts = fitted.errors(min(self.n_splits, 1) if self.refine and not found.noisy else self.n_splits)
+        if parts.errors is not None and found.rival and found.rival_error <= _TRUSTED:
+            fitted.rival = _RIVAL
+            apart = _crosstalk(found.rival.matrix @ fitted.model.inverse)
+            own = (_LOOSER * parts.errors) ** 2
+            parts = parts.widened(np.sqrt(np.maximum(apart**2 - own, 0.0)), self._farthest)
         parts = parts.widened(np.full(moments.size, cumulant.bias), self._farthest)
         if parts.errors is not None:
             parts = replace(parts, errors=np.maximum(parts.errors, cumulant.turned))
@@ -541,7 +548,8 @@ class _Moments:
 class _Recovered:
     """The unmixing, the mean of the coordinates, and the whitening and the decomposition that it comes from.
 
-    Where noise is modelled, also what least squares gave; and the ratio that "auto" compared with its limit.
+    Where noise is modelled, also what least squares gave; and the ratio that "auto" compared with its limit. The rival is what
+    least squares gave where the cumulant fits without noise, with its error.
     """
 
     unmixing: _Unmixing
@@ -551,6 +559,8 @@ class _Recovered:
     info: Any
     noisy: SourcesInNoise | None = None
     apart: float | None = None
+    rival: SourcesInNoise | None = None
+    rival_error: float = np.inf
 
 
 def _whitening(m: FourthSums, moments: _Moments) -> Whitening:
@@ -611,24 +621,27 @@ def _best_in_noise(found: _Recovered, moments: _Moments, seed: int) -> SourcesIn
     return min((sources_in_noise(whole, start) for start in starts), key=lambda noisy: noisy.residual)
 
 
-def _noise_where_it_shows(found: _Recovered, moments: _Moments, seed: int) -> _Recovered:
+def _noise_where_it_shows(found: _Recovered, moments: _Moments, seed: int, has_rival: bool) -> _Recovered:
     """The answer in noise where the orthogonal one does not fit, noise explains most of that, and it shows in the sources.
 
     That is where both are farther apart than the own error of the answer in noise, which halves tell, can explain: the bias of
-    the orthogonal answer is then larger than what it saves in variance. All of this is free of passes.
+    the orthogonal answer is then larger than what it saves in variance. All of this is free of passes. Where the orthogonal
+    answer fits, the other one is its rival.
     """
     with contextlib.suppress(LatentiaError):
         halves = _halves(moments)
         whole = moments.of(moments.dealt.all)
         before = fit_of_cumulant(whole, halves, found.unmixing.matrix)
-        if before.fits:
+        if before.fits and not has_rival:
             return found
-        noisy = _best_in_noise(found, moments, seed)
-        fit = fit_of_cumulant(whole, halves, noisy.matrix, noisy.rest)
+        noisy = sources_in_noise(whole, found.unmixing.inverse) if before.fits else _best_in_noise(found, moments, seed)
         others = [sources_in_noise(half, noisy.inverse) for pair in halves for half in pair]
-        error = np.mean([_crosstalk(other.matrix @ noisy.inverse).mean() for other in others])
+        errors = np.array([_crosstalk(other.matrix @ noisy.inverse) for other in others])
+        if before.fits:
+            return replace(found, rival=noisy, rival_error=float(np.sqrt((errors**2).mean())))
+        fit = fit_of_cumulant(whole, halves, noisy.matrix, noisy.rest)
         apart = _crosstalk(found.unmixing.matrix @ noisy.inverse).mean()
-        ratio = float((apart / max(error, np.finfo(float).tiny)) ** 2)
+        ratio = float((apart / max(errors.mean(), np.finfo(float).tiny)) ** 2)
         if ratio > _APART and fit.misfit.share <= before.misfit.share / 2:
             return _in_noise(found, noisy, ratio)
         return replace(found, apart=ratio)
@@ -705,6 +718,7 @@ def _checks(found: _Recovered, moments: _Moments, parts: PartErrors, cumulant: C
         *cumulant.misfit.checks(cumulant.most, "sources"),
         *_excess(cumulant),
         *_noise_that_shows(found),
+        *_noise_that_may_hide(found),
         Check(
             "sources that look Gaussian", f"|kappa_k| <= {noise:.2g}", float((np.abs(found.kurtosis) <= noise).sum()),
             at_most(1),
@@ -739,6 +753,19 @@ def _noise_that_shows(found: _Recovered) -> list[Check]:
             "Gaussian noise", "squared distance / error", found.apart, at_most(_APART),
             "How far the answer in Gaussian noise is from the one without, beside its own error. Above the limit noise is "
             f"modelled, if it explains the cumulant. The answer {took}", "Theorem 7.3",
+        )
+    ]  # fmt: skip
+
+
+def _noise_that_may_hide(found: _Recovered) -> list[Check]:
+    if found.rival is None:
+        return []
+    return [
+        Check(
+            "noise would show", "error of the answer in noise", found.rival_error, at_most(_TRUSTED),
+            "How well the sources are told if Gaussian noise is allowed for. Above the limit noise may be there unseen, and "
+            "mix them.", "Theorem 7.3", "caution",
+            "Noise as loud as the sources would not be seen in these rows, and errors do not include it: take more rows.",
         )
     ]  # fmt: skip
 

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from .._entries import missing_entries
 from .._validation import check_gaps
-from ..evidence import Check
+from ..evidence import Check, missing_checks
 from ..likelihood import GivenCells, log, normalised
 from ..linalg import completed
 from ..passes import Blocks
@@ -121,10 +121,20 @@ def whole_rows(blocks: Blocks, gaps: np.ndarray, rank: int, begin: Callable[[Blo
     return Blocks.from_array(drawn(table, gaps, begin(Blocks.from_array(filled)), seed), names=blocks.names)
 
 
-def share_missing(gaps: np.ndarray) -> Check:
-    """How many cells are missing."""
+def gaps_checks(gaps: np.ndarray, rows: np.ndarray, mixture: Mixture, seed: int) -> list[Check]:
+    """How many cells are missing, and, of some rows with NaN there, whether by their value."""
     meaning = (
         "EM asks that what is missing does not depend on its value. Moments and the shape of components are measured on rows "
         "whose missing cells are drawn given the others."
     )
-    return Check("missing cells", "share", float(gaps.mean()), None, meaning, "the model")
+    share = Check("missing cells", "share", float(gaps.mean()), None, meaning, "the model")
+
+    def expect(seen: np.ndarray, others: np.ndarray) -> np.ndarray:
+        given, found = _given(mixture, rows, np.isnan(rows) | ~seen), np.zeros((len(rows), len(others)))
+        shares = normalised(given.log_density() + log(mixture.weights), mixture.weights)[0]
+        for k in range(len(mixture.weights)):
+            for part, filled, _ in given.expected(k):
+                found[part] += shares[part, k, None] * filled[:, others]
+        return found
+
+    return [share, *missing_checks(rows, expect, seed)]

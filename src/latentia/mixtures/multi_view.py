@@ -32,13 +32,14 @@ from ..evidence import (
     ViewMisfits,
     counted_parameters,
     error_checks,
+    missing_checks,
     separation_limit,
     settled_checks,
     tensor_checks,
     trivial_checks,
 )
 from ..exceptions import LatentiaError
-from ..likelihood import Refine, Refined, Refinement, normalised, over, race, refine
+from ..likelihood import Refine, Refined, Refinement, log, normalised, over, race, refine
 from ..metrics import nearest_others
 from ..moments import (
     ColumnMoments,
@@ -415,7 +416,20 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         joint = np.vstack(list(self._joint(Blocks.from_array(*rows))))
         posterior, heights = normalised(joint, self.weights_)
         found = trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")
-        return found + emissions.checks(_side_by_side(rows), posterior, np.hstack(self.means_))
+        found += emissions.checks(_side_by_side(rows), posterior, np.hstack(self.means_))
+        return found if moments.shares is None else found + self._gaps_checks(_side_by_side(rows))
+
+    def _gaps_checks(self, table: np.ndarray) -> list[Check]:
+        """Whether cells of some rows are missing by their value, as other views let the components expect it."""
+        emissions: Any = self._emissions
+        means, ends = emissions.possible(np.hstack(self.means_)), np.cumsum(self._layout.widths)
+        variances = np.hstack(self.variances_) if emissions.squares else None
+
+        def expect(seen: np.ndarray, others: np.ndarray) -> np.ndarray:
+            density = emissions.log_density(np.where(seen, table, np.nan), means, variances)
+            return np.asarray(normalised(density + log(self.weights_), self.weights_)[0] @ means[:, others])
+
+        return missing_checks(table, expect, self._seed, np.split(np.arange(ends[-1]), ends[:-1]))
 
     def _check_parameters(self) -> None:
         if self.refine not in (0, "auto") and self.distribution is None:

@@ -43,7 +43,7 @@ from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start,
 from ._cloud import structure_checks
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
-from ._missing import ObservedRows, log_density, share_missing, whole_rows
+from ._missing import ObservedRows, gaps_checks, log_density, whole_rows
 from ._moments import OVERSAMPLE, Moments, Recovered, recover
 from ._moves import Shape
 from ._rows import GaussianRows, Mixture, n_parameters
@@ -345,7 +345,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         if self._scores:
             checks.append(held_out_check(choose_shape(self._scores), self._scores))
         if self._gaps is not None:
-            checks.append(share_missing(self._gaps))
+            (rows,) = sample_rows(Blocks.from_array(np.where(self._gaps, np.nan, fitted.rows.table())))
+            checks += gaps_checks(self._gaps, rows, refined.parameters, self._seed)
         if fitted.rows is not None:
             checks += _structure(self, fitted)
             checks += _against_one_fewer(fitted)

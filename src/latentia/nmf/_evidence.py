@@ -18,6 +18,7 @@ from ..evidence import (
     at_most,
     bounds,
     error_checks,
+    missing_checks,
     trivial_checks,
 )
 from ..exceptions import LatentiaError
@@ -389,9 +390,18 @@ def _summing_to_one(rows: np.ndarray) -> np.ndarray:
     return np.asarray(rows / np.where(sums > 0, sums, 1.0))
 
 
-def share_missing(share: float, treatment: str) -> list[Check]:
-    """How many cells are missing, where some are, and what the fit made of them."""
+def gaps_checks(
+    share: float, treatment: str, rows: Any, expect: Callable[[np.ndarray, np.ndarray], np.ndarray], seed: int
+) -> list[Check]:
+    """How many cells are missing, where some are, what the fit made of them, and whether they are missing by their value."""
     if not share:
         return []
     meaning = f"{treatment} What is missing must not depend on its value."
-    return [Check("missing cells", "share", share, None, meaning, "the model")]
+    return [Check("missing cells", "share", share, None, meaning, "the model"), *missing_checks(rows, expect, seed)]
+
+
+def by_other_columns(
+    rows: np.ndarray, components: np.ndarray, mixing: Any, n_jobs: int | None
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """What least squares on some columns expects in others."""
+    return lambda seen, others: row_weights(rows[:, seen], components[:, seen], mixing, n_jobs) @ components[:, others]

@@ -35,9 +35,10 @@ from ._descent import Descent, FactorSums, FactorUpdate, filled, row_weights
 from ._evidence import (
     LEFT_OUT,
     Measured,
+    by_other_columns,
     component_distances,
+    gaps_checks,
     held_out_checks,
-    share_missing,
     structure,
     structure_check,
     surplus_check,
@@ -356,7 +357,8 @@ class ApproximateNMF(FactorModel):
                 "section 2.7",
             )
         )  # fmt: skip
-        return lines + share_missing(found.missing, LEFT_OUT)
+        expect = by_other_columns(rows, found.components, "cone", self.n_jobs)
+        return lines + gaps_checks(found.missing, LEFT_OUT, rows, expect, self._seed)
 
     def _distances(self, other: ApproximateNMF) -> np.ndarray:
         return component_distances(self.components_, other.components_, "cone")

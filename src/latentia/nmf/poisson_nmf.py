@@ -15,6 +15,7 @@ model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ from ..moments.counts import Counts, as_counts, check_counts
 from ..passes import Block, Blocks, RowGroups
 from ._counts import Gaps, Table, counts_and_gaps, divergence_of, divergence_of_one, factored, loadings, row_sums, start
 from ._descent import filled
-from ._evidence import LEFT_OUT, component_distances, share_missing, structure_check, trusted_error
+from ._evidence import LEFT_OUT, component_distances, gaps_checks, structure_check, trusted_error
 from ._misfit import ROWS, bias_of, largest_direction
 from ._model import FactorModel
 from ._points import evenly
@@ -258,7 +259,9 @@ class PoissonNMF(FactorModel):
         bias, dispersion = self._drawn_again(rows, found.components, weights)
         for shared in (free, misfit.bias(apart), bias):
             parts = parts.widened(shared, self._farthest)
-        return self._lines(fitted, parts, limit, weights, free, misfit) + dispersion, parts
+        share = fitted.found[0].n_missing / (fitted.rows.n_rows * rows.shape[1])
+        gaps = gaps_checks(share, LEFT_OUT, rows, partial(_expected, rows, found.components, self.n_jobs), self._seed)
+        return self._lines(fitted, parts, limit, weights, free, misfit) + dispersion + gaps, parts
 
     def _drawn_again(
         self, rows: sparse.csr_array, components: np.ndarray, weights: np.ndarray
@@ -286,7 +289,6 @@ class PoissonNMF(FactorModel):
         self, fitted: Fitted, parts: PartErrors, limit: float, weights: np.ndarray, free: np.ndarray, misfit: Misfit
     ) -> list[Check]:
         found: _Found = fitted.model
-        table: Table = fitted.found[0]
         lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
         lines += [
             Check(
@@ -303,7 +305,6 @@ class PoissonNMF(FactorModel):
                 "How far a component can be moved along another with the same A W, of unit length; expected errors include it.",
                 "section 2.2",
             ),
-            *share_missing(table.n_missing / (table.shape[0] * table.shape[1]), LEFT_OUT),
         ]  # fmt: skip
         return lines
 
@@ -474,6 +475,14 @@ def _possible(components: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Components with a little of the mean row, and of any column, so that no count is impossible."""
     base = 0.99 * mean + 0.01 / len(mean)
     return 0.95 * components + 0.05 * base
+
+
+def _expected(
+    rows: sparse.csr_array, components: np.ndarray, n_jobs: int | None, seen: np.ndarray, others: np.ndarray
+) -> np.ndarray:
+    """What the counts of some columns let the components expect in others."""
+    counts, gaps = counts_and_gaps(rows[:, seen])
+    return np.asarray(loadings(counts, components[:, seen], n_jobs, gaps)[0] @ components[:, others])
 
 
 def _predicted(rows: sparse.csr_array, halved: np.ndarray, components: np.ndarray, n_jobs: int | None) -> np.ndarray:

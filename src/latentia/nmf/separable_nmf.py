@@ -34,7 +34,7 @@ from ..moments import ColumnSpan, span_without_constants
 from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
 from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
 from ._descent import Descent, FactorSums, FactorUpdate, refined, row_weights
-from ._evidence import Measured, Redrawn, component_distances, evidence_checks, share_missing
+from ._evidence import Measured, Redrawn, by_other_columns, component_distances, evidence_checks, gaps_checks
 from ._misfit import ROWS, followed
 from ._model import FactorModel, dense
 from ._points import Points, Table, table_of
@@ -183,6 +183,7 @@ class SeparableNMF(FactorModel):
     (500, 4)
     """
 
+    _gaps: np.ndarray | None = None  # within a fit, the cells that are missing
     _rival: ClassVar[str] = "It includes the distance to a rival, least squares from all rows."
     _constraints: ClassVar = {
         "method": Choice(*METHODS),
@@ -246,17 +247,17 @@ class SeparableNMF(FactorModel):
         """
         rows = table_blocks(self, X, reset=True, missing=True)
         gaps = None if isinstance(X, Blocks) else gaps_of(rows)
-        self._missing = 0.0 if gaps is None else float(gaps.mean())
+        self._gaps = gaps
         self._fit_varying(rows)
-        del self._missing
+        del self._gaps
         return self
 
     def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
         return span_without_constants(rows)
 
     def _fit_rows(self, rows: Blocks, *more: Any) -> SeparableNMF:
-        gaps = missing_cells(rows) if self._missing else None
-        return self._fit_stages(rows if gaps is None else self._completed(rows, gaps))
+        self._gaps = None if self._gaps is None else missing_cells(rows)
+        return self._fit_stages(rows if self._gaps is None else self._completed(rows, self._gaps))
 
     def _completed(self, rows: Blocks, gaps: np.ndarray) -> Blocks:
         """The rows, completed to a table of as low a rank as there are components; nonnegative if the others are."""
@@ -328,7 +329,15 @@ class SeparableNMF(FactorModel):
         some = table.scaled(points, ROWS), points.some(ROWS).points
         way = component_distances(measured.vertices, vertices, points.mixing)
         checks, parts = evidence_checks(measured, redrawn, rows, some, way, model.components, others, self._seed)
-        return checks + share_missing(self._missing, _COMPLETED), parts
+        return checks + self._gaps_checks(fitted, model.components), parts
+
+    def _gaps_checks(self, fitted: Fitted, components: np.ndarray) -> list[Check]:
+        if self._gaps is None:
+            return []
+        (rows,) = sample_rows(Blocks.from_array(np.where(self._gaps, np.nan, fitted.rows.table())), _SAMPLE)
+        some = rows / fitted.moments.table.unit
+        expect = by_other_columns(some, components, fitted.found.points.mixing, self.n_jobs)
+        return gaps_checks(float(self._gaps.mean()), _COMPLETED, some, expect, self._seed)
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """By the weights of rows, on halves of them: a component is in a half that has another row like it."""

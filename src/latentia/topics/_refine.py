@@ -38,9 +38,6 @@ LARGE = 5_000_000
 SETTLED = 5e-4
 """Share of the log-likelihood that topics still gain at most which have converged."""
 _AVERAGED, _AVERAGED_OF_PART = 40, 20  # sweeps of a chain after its burn-in
-_FEWEST_AVERAGED = (
-    8  # The same where there are many documents: in proportion to the occurrences of words beyond `LARGE`.
-)
 _CHOICE = 2_000_000  # occurrences of words on which the start is chosen
 _SHORT_BURN_IN = 20  # sweeps of chains that only tell which start is best
 _DEVIATIONS = 2.0  # standard errors by which another method than sampling must predict better
@@ -290,10 +287,10 @@ def refine_topics(
         swept = _swept(start, k, documents, steps, dirichlet)
         return _in_order_of(recovered, swept, documents, way)
     start = _joined(start, k, documents)
-    n_averaged = max(min(n_averaged, _FEWEST_AVERAGED), int(n_averaged * min(1.0, LARGE / max(table.sum(), 1))))
     if steps != "auto":
         burn_in, n_averaged = steps // 2, steps - steps // 2
-    options: dict[str, Any] = {"alpha_sum": alpha_sum, "n_jobs": documents.n_jobs}
+    effort = min(1.0, documents.share * LARGE / max(float(table.sum()), 1.0)) if steps == "auto" else 1.0
+    options: dict[str, Any] = {"alpha_sum": alpha_sum, "n_jobs": documents.n_jobs, "effort": effort}
     if table.shape[0] < documents.order.blocks.n_rows:
         options["all_documents"] = documents.order.blocks
     chain = sample_topics(table, documents.smoothed(start), burn_in=burn_in, n_averaged=n_averaged, **options)

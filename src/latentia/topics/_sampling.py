@@ -68,8 +68,7 @@ _ALPHA_DRIFT = (
     0.02  # The same of the sum of alpha, which mixed documents take long to learn. It moves by .01 by chance.
 )
 _FEWEST, _MOST = 20, 100  # sweeps of a burn-in
-# A burn-in begins with so many occurrences of words, and then takes in as many documents again, with so many sweeps each time.
-_FIRST_OCCURRENCES, _AFTER_MORE = 1_500_000, 5
+_FEWEST_OF_MANY, _FEWEST_AVERAGED = 15, 6  # sweeps of a burn-in, and averaged, where there are many documents
 _SPREAD_EVERY = 5  # averaged sweeps from one draw of the topics to the next
 _ROUNDS, _DOCUMENTS_AT_ONCE = (5, 20), 256  # over a document with given topics: before, and averaged
 _STREAM = 0x9E3779B97F4A7C15
@@ -93,7 +92,7 @@ class SampledTopics:
     noise : ndarray of shape (K,)
         l1 error of the mean because so few sweeps are averaged: half of the distance between both halves of them.
     log_likelihood : ndarray of shape (n_sweeps,)
-        Of all words, each predicted from all others, in nats; in proportion while a burn-in reads a part of the documents.
+        Of all words, each predicted from all others, in nats.
     drift : float
         Share of the log-likelihood that the second half of the averaged sweeps gains on the first.
     """
@@ -119,6 +118,7 @@ def sample_topics(
     *,
     burn_in: int | Literal["auto"] = "auto",
     n_averaged: int = 50,
+    effort: float = 1.0,
     alpha: np.ndarray | None = None,
     alpha_sum: float | None = None,
     n_jobs: int | None = None,
@@ -135,6 +135,8 @@ def sample_topics(
     burn_in : int or "auto"
         Sweeps before the averaged ones; "auto" makes 20 to 100, until log-likelihood and alpha settle.
     n_averaged : int
+    effort : float
+        Share of the sweeps of a long burn-in, and of those averaged, that are made; but 15 and 6.
     alpha : ndarray of shape (K,), optional
         Where the Dirichlet parameters of the proportions start.
     alpha_sum : float, optional
@@ -147,8 +149,8 @@ def sample_topics(
     n_workers = effective_n_jobs(n_jobs)
     with threads(n_workers) as parallel:
         sampler = TopicSampler(table, topics, alpha, alpha_sum, parallel, n_workers)
-        sampler.burn_in(burn_in)
-        sampler.average(n_averaged)
+        sampler.burn_in(burn_in, most=max(_FEWEST_OF_MANY, int(effort * _MOST)))
+        sampler.average(max(min(n_averaged, _FEWEST_AVERAGED), int(effort * n_averaged)))
         sampled = sampler.sampled()
         if all_documents is None:
             return sampled
@@ -157,7 +159,7 @@ def sample_topics(
             drawn = (before + counts).T
             drawn /= drawn.sum(axis=1, keepdims=True)
             part = sparse.csr_array(block[0])
-            counts += TopicSampler(part, drawn, sampled.alpha, alpha_sum, parallel, n_workers, share=1.0).counts
+            counts += TopicSampler(part, drawn, sampled.alpha, alpha_sum, parallel, n_workers).counts
     mean = counts + sampler.beta[:, None]
     topics = np.ascontiguousarray((mean / mean.sum(axis=0)).T)
     spread, confusion = errors_of_draw(mean, topics, 0)
@@ -168,7 +170,7 @@ def sample_topics(
 class TopicSampler:
     """State of the sampler: a topic for every occurrence, counts, priors, and sums of probabilities.
 
-    Parameters are those of `sample_topics`; ``share`` is that of the documents with which a burn-in begins.
+    Parameters are those of `sample_topics`.
     """
 
     def __init__(
@@ -179,8 +181,6 @@ class TopicSampler:
         alpha_sum: float | None,
         parallel: Parallel,
         n_workers: int,
-        *,
-        share: float | None = None,
     ) -> None:
         self.n_topics, self._n_words = topics.shape
         self.alpha = (
@@ -194,8 +194,7 @@ class TopicSampler:
         self._documents = indptr, table.indices.astype(np.int32), data, tokens
         self._keys = document_keys(table)
         group = mixed_bits(self._keys) % np.uint64(_N_GROUPS)
-        self._waiting = [np.flatnonzero(group == g) for g in range(_N_GROUPS)]
-        self._groups = list[np.ndarray]()
+        self._groups = [np.flatnonzero(group == g) for g in range(_N_GROUPS)]
         self._old = np.zeros(tokens[-1], np.uint16)
         self._new = np.zeros_like(self._old)
         width = -(-self.n_topics // _LANES) * _LANES
@@ -208,28 +207,22 @@ class TopicSampler:
         n_kinds = 1 if alpha_sum is not None else min(self.n_topics, _MOST_KINDS)
         self._kinds, self._kind_alpha = np.zeros(len(indptr) - 1, np.int64), np.tile(self.alpha, (n_kinds, 1))
         self._histogram = np.zeros((n_workers, n_kinds, 2, self.n_topics + 1, _BINS), np.int64)
-        self._totals = np.zeros(self.n_topics, np.int64)
-        share = _FIRST_OCCURRENCES / max(tokens[-1], 1) if share is None else share
-        self._take_in(min(math.ceil(share * _N_GROUPS), _N_GROUPS))
+        self._draw(started=False)
+        _count(*self._documents, self._new, self.counts)
+        self._totals: np.ndarray = self.counts.sum(axis=0)
+        self._old[:] = self._new
+        self._refresh()
 
     # --- sweeps -------------------------------------------------------------------------------------------------
 
-    def burn_in(self, n_sweeps: int | Literal["auto"] = "auto") -> None:
-        """Draw until the log-likelihood rises no more, with more documents each time, or so many times with all."""
+    def burn_in(self, n_sweeps: int | Literal["auto"] = "auto", most: int = _MOST) -> None:
+        """Draw until the log-likelihood rises no more, or so many times."""
         if n_sweeps != "auto":
-            self._take_in(len(self._waiting))
             for _ in range(n_sweeps):
                 self._sweep()
             return
-        self._settle()
-        while self._waiting:
-            self._take_in(len(self._groups))
-            for _ in range(_AFTER_MORE):
-                self._sweep()
-
-    def _settle(self) -> None:
         alpha_sum = 0.0
-        while self.n_sweeps < _MOST:
+        while self.n_sweeps < most:
             self._sweep()
             if self.n_sweeps % _WINDOW:
                 continue
@@ -275,31 +268,17 @@ class TopicSampler:
         """Shares of the topics in all words, shape (K,)."""
         return np.asarray(self._totals / max(self._totals.sum(), 1))
 
-    def _take_in(self, n_groups: int) -> None:
-        """Draw topics for the words of further groups of documents, from the topics as they are."""
-        if not n_groups:
-            return
-        further, self._waiting = self._waiting[:n_groups], self._waiting[n_groups:]
-        histogram = self._histogram.copy()
-        self._draw(further, started=False)
-        self._histogram = histogram
-        for documents in further:
-            _count(documents, *self._documents, self._new, self._old, self.counts)
-        self._groups += further
-        self._totals = self.counts.sum(axis=0)
-        self._refresh()
-
     def _sweep(self, *, averaged: bool = False) -> None:
-        self._draw(self._groups, started=True, averaged=averaged)
+        self._draw(started=True, averaged=averaged)
         self.n_sweeps += 1
         self._n_averaged += averaged
         if self.n_sweeps >= _LEARNED_FROM:
             self._learn()
 
-    def _draw(self, groups: list[np.ndarray], *, started: bool, averaged: bool = False) -> None:
+    def _draw(self, *, started: bool, averaged: bool = False) -> None:
         width = self._by_word.shape[1]
         alpha = np.zeros((len(self._kind_alpha), width), np.float32)
-        alpha[:, : self.n_topics] = self._kind_alpha if started else self.alpha
+        alpha[:, : self.n_topics] = self._kind_alpha
         sums = self._sums if averaged else self._sums[:, :0]
         log_likelihood = np.zeros(self._n_workers, np.int64)
         sweep = np.uint64(self.n_sweeps + started)
@@ -307,7 +286,7 @@ class TopicSampler:
         n_documents = self._histogram.sum(axis=0)[:, 0, -1].sum(axis=1)
         log_rising = _log_rising(self._kind_alpha, n_documents) if self.n_sweeps >= _LEARNED_FROM else _NO_KINDS
         self._histogram[:] = 0
-        for documents in groups:
+        for documents in self._groups:
             ends = np.linspace(0, len(documents), self._n_workers + 1).astype(np.int64)
 
             def draw(i: int, documents: np.ndarray = documents, ends: np.ndarray = ends) -> None:
@@ -321,8 +300,7 @@ class TopicSampler:
                 _apply(documents, *self._documents, self._old, self._new, self.counts, self._totals, self._by_word)
                 self._set_totals()
         if started:
-            per_occurrence = float(log_likelihood.sum()) / _UNIT / max(int(self._totals.sum()), 1)
-            self.log_likelihood.append(per_occurrence * len(self._old))
+            self.log_likelihood.append(float(log_likelihood.sum()) / _UNIT)
 
     def _learn(self) -> None:
         histogram = self._histogram.sum(axis=0)
@@ -653,13 +631,12 @@ def _apply(documents, indptr, indices, data, tokens, old, new, counts, totals, b
 
 
 @njit(nogil=True, cache=True)
-def _count(documents, indptr, indices, data, tokens, new, old, counts):
-    for d in documents:
+def _count(indptr, indices, data, tokens, new, counts):
+    for d in range(len(indptr) - 1):
         t = tokens[d]
         for e in range(indptr[d], indptr[d + 1]):
             for _ in range(data[e]):
                 counts[indices[e], new[t]] += 1
-                old[t] = new[t]
                 t += 1
 
 

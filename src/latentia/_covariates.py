@@ -190,13 +190,17 @@ class WithCovariates(Estimator):
             return Effects.of(estimate(None), level, plug_in=plug_in, **facts)
         found = Combinations.of(wanted, len(facts["components"]))
         plain = None if plug_in is None else found.of_values(plug_in)
-        facts |= {"components": found.names, "nouns": (*COMBINED, self.nouns[2])}
+        parts = (found.top != 0) | (found.bottom != 0)
+        doubtful = np.flatnonzero(parts[:, facts["not_supported"]].any(axis=1)).tolist()
+        facts |= {"components": found.names, "nouns": (*COMBINED, self.nouns[2]), "not_supported": doubtful}
         return Effects.of(found.estimated(estimate), level, plug_in=plain, null=found.is_ratio.astype(float), **facts)
 
     def _facts(self, members: Memberships, rows: np.ndarray, cluster: np.ndarray) -> dict[str, Any]:
         """What results say beside their numbers."""
+        names = self._names_of_components()
         return {
-            "components": self._names_of_components(),
+            "components": names,
+            "not_supported": self.evidence_.not_supported(len(names)),
             "n_rows": int(rows.sum()),
             "n_clusters": len(np.unique(cluster[rows])),
             "n_left_out": int((~rows).sum()),

@@ -12,6 +12,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.likelihood import WordSampler
 from latentia.metrics import match_components
+from latentia.report._effects import effects_lines
 from latentia.report._prevalence import prevalence_figures
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from latentia.topics.prevalence import _wilson, groups_of
@@ -60,6 +61,18 @@ def test_without_a_trend_few_changes_are_clear(fitted, trend) -> None:
         for seed in range(10)
     ]
     assert np.mean(clear) < 0.06
+
+
+def test_nothing_is_clear_of_topics_that_are_not_supported(fitted, trend) -> None:
+    counts, year, *_ = trend
+    assert fitted.prevalence_over(counts, year).change.clear.any()
+    unmeasured = AnchorTopics(K, n_splits=0).fit(counts)
+    found = unmeasured.prevalence_over(counts, year)
+    assert not found.change.clear.any()
+    assert not found.difference.clear.any()
+    effects = unmeasured.effects(counts, "~ year", {"year": year})
+    assert list(effects.not_supported) == list(range(K))
+    assert "Not shown are" in effects_lines("~ year", effects, ["a"] * K)[-2]
 
 
 def test_groups_are_compared_with_all_others(fitted, trend) -> None:

@@ -49,6 +49,8 @@ class Effects:
         What one component or combination is called, several, and the rows.
     formula : str
         What `effects` was asked for; empty for an outcome.
+    not_supported : list of int
+        Numbers of the components, or combinations of these, that the evidence does not support.
     references : dict of str
         Of each column of categories the level that the others are compared with, which has no term of its own.
     """
@@ -68,6 +70,7 @@ class Effects:
     component_errors: bool
     nouns: tuple[str, str, str]
     formula: str = ""
+    not_supported: Sequence[int] = ()
     references: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod

@@ -108,6 +108,13 @@ class Evidence:
         records = zip(shares, found, map(float, errors), grades, strict=False)
         return Components([Component(i, *record) for i, record in enumerate(records)])
 
+    def not_supported(self, n_components: int) -> list[int]:
+        """Return the numbers of the components that are not supported: all of them where no errors were measured."""
+        components = self.components
+        if len(components) != n_components:
+            return list(range(n_components))
+        return [component.component for component in components.of("not supported")]
+
     @property
     def of_components(self) -> Evidence:
         """The evidence that says of the components what it does: itself, or that on the topics of a classifier."""

@@ -46,7 +46,9 @@ def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
 
 def effects_lines(formula: str, found: Effects, titles: Sequence[str]) -> tuple[str, ...]:
     """The clearest effects, for the screen."""
-    rows = sorted((row for row in found.rows() if row["term"] != "Intercept"), key=lambda row: row["p_value"])
+    doubtful = set(found.not_supported)
+    rows = [row for row in found.rows() if row["term"] != "Intercept" and row["component"] not in doubtful]
+    rows.sort(key=lambda row: row["p_value"])
     wide = max((len(_said(row["term"], found)) for row in rows[:_LINES]), default=0)
     said = [
         f"  {_said(row['term'], found):<{wide}}  {100 * row['estimate']:+6.1f} points "
@@ -54,6 +56,8 @@ def effects_lines(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
         for row in rows[:_LINES]
     ]
     more = [f"  {len(rows) - _LINES} more in {FILE}"] if len(rows) > _LINES else []
+    if doubtful:
+        more += [f"  Not shown are {count(len(doubtful), found.nouns[0])} without support by the evidence: see {FILE}."]
     return f"\nEffects of {formula.lstrip('~ ')}, the clearest first; {_used(found)}:", *said, *more, ""
 
 

@@ -46,6 +46,10 @@ def prevalence_lines(found: Found, titles: Sequence[str]) -> tuple[str, ...]:
         left = f"; {one.n_left_out:,} documents left out" if one.n_left_out else ""
         lines += [f"\n{what}{left}:"]
         lines += [f"  {line}" for line in [*said[:_NAMED], *more] or ["Nothing that is clear beyond chance."]]
+        if len(one.not_supported):
+            lines += [
+                f"  Of {count(len(one.not_supported), 'topic')} without support by the evidence nothing is called clear."
+            ]
     return (*lines, "") if lines else ()
 
 

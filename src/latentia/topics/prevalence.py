@@ -49,7 +49,7 @@ class Interval:
     value, low, high : ndarray
     clear : ndarray of bool or None
         Of differences, whether they are none of chance: zero lies outside of bounds so wide that all of them together hold
-        with the chance of a single one (Bonferroni).
+        with the chance of a single one (Bonferroni). None of a topic that is not supported is clear.
     """
 
     value: np.ndarray
@@ -58,10 +58,14 @@ class Interval:
     clear: np.ndarray | None = None
 
     @classmethod
-    def about(cls, value: np.ndarray, error: np.ndarray, level: float, freedom: Any) -> Interval:
-        """Bounds of differences with these standard errors and degrees of freedom."""
+    def about(
+        cls, value: np.ndarray, error: np.ndarray, level: float, freedom: Any, not_supported: Sequence[int]
+    ) -> Interval:
+        """Bounds of differences with these standard errors and degrees of freedom, of topics on the last axis."""
         reach, far = (student.ppf(1 - (1 - level) / 2 / n, freedom) * error for n in (1, max(value.size, 1)))
-        return cls(value, value - reach, value + reach, np.abs(value) > far)
+        clear = np.abs(value) > far
+        clear[..., list(not_supported)] = False
+        return cls(value, value - reach, value + reach, clear)
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ class Prevalence:
         Of periods of dates: how many months, say, after the first one each is. None for groups and numbers.
     axis : list of str
         Of periods of dates: labels at the numbers 0, 1, ..., also of periods without documents.
+    not_supported : list of int
+        Numbers of the topics that the evidence does not support: nothing of them is clear.
     """
 
     labels: list[str]
@@ -109,6 +115,7 @@ class Prevalence:
     topic_errors: bool
     numbers: np.ndarray | None = None
     axis: list[str] = field(default_factory=list)
+    not_supported: Sequence[int] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for every group and topic.
@@ -253,6 +260,7 @@ def prevalence(
     *,
     level: float,
     periods: Periods | None = None,
+    not_supported: Sequence[int] = (),
 ) -> Prevalence:
     """Mean proportions in groups of documents.
 
@@ -269,6 +277,8 @@ def prevalence(
     level : float
     periods : Periods, optional
         Where the groups are periods.
+    not_supported : sequence of int
+        Numbers of the topics of which nothing is clear.
     """
     topics, shares, names = model
     sums = _Sums.of(tables, of_rows, len(labels), unmixing(topics, shares @ topics))
@@ -288,12 +298,14 @@ def prevalence(
     apart = (means - every) * weight
     rest = (sums.n**2 @ variances - sums.n[:, None] ** 2 * variances) / np.maximum(left, 1)[:, None] ** 2
     apart_error = np.sqrt(variances + rest + moved(apart, errors))
-    change = None if periods is None else _line(periods.places[kept], sums.n, means, variances, errors, level)
+    change = None
+    if periods is not None:
+        change = _line(periods.places[kept], sums.n, means, variances, errors, level, not_supported)
     return Prevalence(
         [labels[g] for g in kept],
         sums.n.astype(np.int64),
         share,
-        Interval.about(apart, apart_error, level, freedom),
+        Interval.about(apart, apart_error, level, freedom, not_supported),
         change,
         list(names),
         level,
@@ -302,6 +314,7 @@ def prevalence(
         len(errors) > 0,
         None if periods is None or periods.numbers is None else periods.numbers[kept],
         [] if periods is None else periods.axis,
+        list(not_supported),
     )
 
 
@@ -361,7 +374,13 @@ def _wilson(value: np.ndarray, about: np.ndarray, spread: np.ndarray) -> Interva
 
 
 def _line(
-    places: np.ndarray, n: np.ndarray, means: np.ndarray, variances: np.ndarray, errors: np.ndarray, level: float
+    places: np.ndarray,
+    n: np.ndarray,
+    means: np.ndarray,
+    variances: np.ndarray,
+    errors: np.ndarray,
+    level: float,
+    not_supported: Sequence[int],
 ) -> Interval | None:
     """Rise of the line of least squares through periods of n documents, from the first to the last place, shape (K,)."""
     if len(places) < 2:
@@ -370,7 +389,7 @@ def _line(
     slope = np.ptp(places) * n * about / (n @ about**2)
     rise = slope @ means
     variance = slope**2 @ variances + moved(rise[None], errors)[0]
-    return Interval.about(rise, np.sqrt(variance), level, np.inf)
+    return Interval.about(rise, np.sqrt(variance), level, np.inf, not_supported)
 
 
 class InGroups:
@@ -445,4 +464,7 @@ class InGroups:
                 f"There are {blocks.n_rows} documents and {len(of_rows)} groups or times: they must agree."
             )
         model = self.components_, self._shares(), list(self.get_feature_names_out())
-        return prevalence(self._tables(blocks), of_rows, labels, model, self._confusions, level=level, periods=periods)
+        return prevalence(
+            self._tables(blocks), of_rows, labels, model, self._confusions, level=level, periods=periods,
+            not_supported=self.evidence_.not_supported(len(self.components_)),
+        )  # fmt: skip

@@ -329,10 +329,8 @@ def _choose_way(
         start = max(names, key=lambda name: scores_of(Way(name, "sampling"), few, **short)[0].sum())
     sampled, chosen = scores_of(Way(start, "sampling"), documents)
     alpha, highest = chosen.dirichlet, sampled.sum()
-    others_ways = (
-        [Way(names[0], "none")] if documents.n_entries > LARGE else [Way(names[-1], "sweeps"), Way(names[0], "none")]
-    )
-    for way in others_ways:
+    rivals = [Way(names[-1], "sweeps")] if documents.n_entries <= LARGE else []
+    for way in (*rivals, Way(names[0], "none")):
         scores, refined = scores_of(way, documents, alpha if starts.dirichlet is None else starts.dirichlet)
         gain = scores - sampled
         least = max(_DEVIATIONS * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * hidden.sum() / len(gain))

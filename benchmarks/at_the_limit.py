@@ -1,10 +1,11 @@
 """Claim: every family that refines ends as near to the truth as the same refinement does when it starts there.
 
-    python benchmarks/at_the_limit.py [--quick] [--seeds 3] [--first-seed 500] [--families NAME ...]
+    python benchmarks/at_the_limit.py --first-seed 500 [--quick] [--seeds 3] [--families NAME ...]
 
 Data are drawn from the family's own model. The limit is the same estimator on the same data with the planted truth in the place
-of what its moments, its search or its clusters find. Errors are means over components, after matching. Other worlds of topics
-are in topics_at_the_limit.py. Families whose default is the theorem's answer are asked to refine.
+of what its moments, its search or its clusters find; where docstrings say so, another climb of the same likelihood. Errors are
+means over components, after matching. Families whose default is the theorem's answer are asked to refine. Sizes were chosen on
+the seeds 400 to 402. More worlds of topics are in topics_at_the_limit.py.
 """
 
 from __future__ import annotations
@@ -12,35 +13,27 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from _common import report, timed, verdict
+from _limits import Case, case, mean_error, memberships, network, separable, shares, sources
 from _topics import medians, parsed
 from scipy import sparse
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 from topics_at_the_limit import WORLDS
 
-from latentia.communities import MixedMembershipBlockModel, block_model
-from latentia.communities._fit import _SETTLING
-from latentia.communities._model import Communities
-from latentia.communities._refine import mixed_memberships
+from latentia.communities import MixedMembershipBlockModel
 from latentia.datasets import planted
-from latentia.deep import SparseNetwork, _units
 from latentia.dictionary import IncoherentDictionary
-from latentia.ica import TensorICA
-from latentia.ica.tensor_ica import _crosstalk
 from latentia.matrices import ProbabilityMatrix, probability_matrix
 from latentia.metrics import atom_distances, recovery_errors
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.mixtures._rows import Mixture
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.multilabel._topics import Topics
-from latentia.nmf import PoissonNMF, SeparableNMF
-from latentia.nmf._points import Table
+from latentia.nmf import PoissonNMF
 from latentia.noisyor import NoisyOr
 from latentia.noisyor.inference import Network
 from latentia.sequences import SpectralHMM, TwoStateHMM
@@ -52,38 +45,6 @@ MOST = 1.15  # error over the limit beyond which a family needs a reason
 _CHAIN = "startprob", "transmat", "emissionprob"
 _TOPICS = "four topics, background 0.05"
 _LINK = 0.05  # strength of the links that the truth lacks, at the start: those at zero would stay there
-
-
-@dataclass(frozen=True)
-class Case:
-    """A default fit, the same from the truth, and the error of either."""
-
-    default: Callable[[], Any]
-    limit: Callable[[], Any]
-    error: Callable[[Any], float]
-
-
-def case(
-    estimator: Any, error: Callable[[Any], float], start: Callable[..., Any], *data: Any, at: Any = None, **options: Any
-) -> Case:
-    """A case in which ``start`` makes the truth of what is returned by ``_recover``, or by ``at``, a name of a module."""
-    owner, name = at or (type(estimator), "_recover")
-    before = getattr(owner, name)
-
-    def limit() -> Any:
-        with patch.object(owner, name, lambda *given, **named: start(before(*given, **named), *given)):
-            return clone(estimator).set_params(n_splits=0).fit(*data, **options)
-
-    return Case(lambda: clone(estimator).fit(*data, **options), limit, error)
-
-
-def mean_error(found: np.ndarray, true: np.ndarray, norm: str = "l1") -> float:
-    """Mean distance of true rows to those that they are matched with."""
-    return float(recovery_errors(found, true, norm).mean())
-
-
-def shares(rows: np.ndarray) -> np.ndarray:
-    return rows / rows.sum(axis=1, keepdims=True)
 
 
 def gaussians(seed: int) -> Case:
@@ -119,15 +80,19 @@ def chain(seed: int) -> Case:
     )
 
 
-def two_states(seed: int) -> Case:
+def two_states(n_symbols: int) -> Callable[[int], Case]:
     """EM of symbols draws them towards those that it starts with: the limit is that of all parameters, without."""
-    world = planted.two_state_chain(20_000, 200, random_state=seed)
-    truth = {name: getattr(world, name) for name in _CHAIN}
-    return Case(
-        lambda: TwoStateHMM().fit(world.symbols),
-        lambda: SpectralHMM(2, init=truth, n_splits=0).fit(world.symbols),
-        lambda model: mean_error(model.emissionprob_, world.emissionprob),
-    )
+
+    def draw(seed: int) -> Case:
+        world = planted.two_state_chain(20_000, n_symbols, random_state=seed)
+        truth = {name: getattr(world, name) for name in _CHAIN}
+        return Case(
+            lambda: TwoStateHMM().fit(world.symbols),
+            lambda: SpectralHMM(2, init=truth, n_splits=0).fit(world.symbols),
+            lambda model: mean_error(model.emissionprob_, world.emissionprob),
+        )
+
+    return draw
 
 
 def single_topics(seed: int) -> Case:
@@ -182,26 +147,8 @@ def communities(seed: int) -> Case:
     )
 
 
-def memberships(seed: int) -> Case:
-    """Steps from one community a node would lose the truth: it takes the place of the memberships that they lead to."""
-    world = planted.mixed_membership_graph(1000, 4, alpha0=0.5, degree=30, snr=4.0, random_state=seed)
-    truth = Communities(world.memberships, world.connectivity, world.activity, world.activity)
-
-    def start(found: Any, ends: Any, *given: Any) -> Any:
-        options: dict[str, Any] = {"races": 1, "most": _SETTLING}
-        return replace(found, mixed=mixed_memberships(ends, truth, found.shape, world.dirichlet, "auto", **options))
-
-    return case(
-        MixedMembershipBlockModel(4),
-        lambda model: float(recovery_errors(model.memberships_.T, world.memberships.T).sum()) / 1000,
-        start,
-        world.adjacency,
-        at=(block_model, "finish"),
-    )
-
-
 def labels(seed: int) -> Case:
-    world = planted.labelled_corpus(2000, n_topics=6, n_words=300, n_labels=30, features=20, random_state=seed)
+    world = planted.labelled_corpus(2000, n_topics=6, n_words=300, n_labels=30, features=10, random_state=seed)
     truth = world.truth
     start = Topics(truth.word_probabilities, truth.label_probabilities, truth.weights)
     return case(
@@ -225,17 +172,6 @@ def poisson(seed: int) -> Case:
     )
 
 
-def separable(seed: int) -> Case:
-    world = planted.separable_rows(600, 40, 5, concentration=0.5, n_pure=4, noise=0.1, random_state=seed)
-    return case(
-        SeparableNMF(5, refine="auto"),
-        lambda model: mean_error(model.components_, world.components, "l2") / np.linalg.norm(world.components) * 5**0.5,
-        lambda found, *given: world.components,
-        world.X,
-        at=(Table, "means"),
-    )
-
-
 def atoms(seed: int) -> Case:
     world = planted.sparse_codes(3000, 32, 48, 3, coefficients="uniform", noise=0.15, random_state=seed)
     return case(
@@ -246,21 +182,8 @@ def atoms(seed: int) -> Case:
     )
 
 
-def sources(seed: int) -> Case:
-    """The truth as near as a rotation of white rows comes to it, which is all that the iterations change."""
-    world = planted.independent_sources(3000, 6, random_state=seed)
-
-    def start(found: Any, model: Any, moments: Any, *given: Any) -> Any:
-        true = np.linalg.pinv(world.mixing) @ np.linalg.pinv(moments.statistic.coordinates.basis.T)
-        u, _, v = np.linalg.svd(true @ found.whitening.inverse)
-        unmixing = found.unmixing._replace(matrix=u @ v @ found.whitening.matrix.T, inverse=found.whitening.inverse @ (u @ v).T)
-        return replace(found, unmixing=unmixing, noisy=None)
-
-    return case(TensorICA(6), lambda model: float(_crosstalk(model.components_ @ world.mixing).mean()), start, world.X)
-
-
 def pairs(seed: int) -> Case:
-    world = planted.word_pairs(20_000, 3, 200, random_state=seed)
+    world = planted.word_pairs(50_000, 3, 200, random_state=seed)
     true = world.rows(slice(None))
     return case(
         ProbabilityMatrix(3, refine="auto"),
@@ -271,32 +194,19 @@ def pairs(seed: int) -> Case:
     )
 
 
-def network(seed: int) -> Case:
-    """The true units in the place of those that pairs grow into; then the same rounds of polishing."""
-    world = planted.sparse_network(1500, (200, 40), 5, 0.05, flips=0.05, random_state=seed)
-    positive = (world.layers[0].toarray() > 0).astype(float)
-    units = [np.flatnonzero(one) for one in positive]
-
-    def error(model: Any) -> float:
-        return float(recovery_errors((model.layers_[0].toarray() > 0).astype(float), positive).sum() / positive.sum())
-
-    return case(
-        SparseNetwork(), error, lambda found, rows, known, *given: found if known else units, world.Y,
-        at=(_units, "_grow_units"),
-    )  # fmt: skip
-
-
 FAMILIES: dict[str, Callable[[int], Case]] = {
     "SphericalGaussianMixture": gaussians,
     "MultiViewMixture": views,
     "SpectralHMM": chain,
-    "TwoStateHMM": two_states,
+    "TwoStateHMM, 200 symbols": two_states(200),
+    "TwoStateHMM, 20 symbols": two_states(20),
     "SingleTopicModel": single_topics,
     "AnchorTopics": topics(AnchorTopics),
     "SpectralLDA": topics(SpectralLDA),
     "NoisyOr": noisy_or,
     "MixedMembershipBlockModel, one community a node": communities,
-    "MixedMembershipBlockModel, mixed": memberships,
+    "MixedMembershipBlockModel, mixed, sampled": memberships(True),
+    "MixedMembershipBlockModel, mixed": memberships(False),
     "MomentMultiLabelClassifier": labels,
     "PoissonNMF": poisson,
     "SeparableNMF": separable,
@@ -305,7 +215,10 @@ FAMILIES: dict[str, Callable[[int], Case]] = {
     "ProbabilityMatrix": pairs,
     "SparseNetwork": network,
 }
-REASONS: dict[str, str] = {}
+REASONS = {
+    "SparseNetwork": "pairs show no units that are on in few of 400 rows; on 1,500 rows both are the same",
+    "MixedMembershipBlockModel, mixed": "EM from the truth keeps part of it, though the edges do not say it: sampling forgets",
+}
 
 
 def compare(family: str, seed: int) -> dict[str, Any]:
@@ -313,7 +226,7 @@ def compare(family: str, seed: int) -> dict[str, Any]:
     one = FAMILIES[family](seed)
     run, limit = timed(one.default), timed(one.limit)
     error, least = one.error(run.value), one.error(limit.value)
-    row = {"family": family, "seed": seed, "error": error, "limit": least, "over limit": error / least}
+    row = {"family": family, "error": error, "limit": least, "over limit": error / least}
     return row | {"cpu_s": run.cpu, "cpu of the limit": limit.cpu}
 
 
@@ -327,10 +240,9 @@ def main() -> None:
                 rows.append(compare(family, seed))
                 print(json.dumps(rows[-1]), flush=True)
     table = [row | {"reason": REASONS.get(row["family"], "")} for row in medians(rows, by=("family",))]
-    without = [row["over limit"] for row in table if not row["reason"]]
-    facts = {f"families without a reason: error at most {MOST} times the limit in the median: largest": verdict(
-        max(without, default=np.nan), max(without, default=0.0) <= MOST)}  # fmt: skip
-    report("at_the_limit" + options.suffix, table, **facts, seeds=options.seeds)
+    largest = float(np.max([0.0, *(row["over limit"] for row in table if not row["reason"])]))
+    claim = f"families without a reason: error over the limit at most {MOST} in the median: largest"
+    report("at_the_limit" + options.suffix, table, **{claim: verdict(largest, largest <= MOST)}, seeds=options.seeds)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ COMMANDS = [
     ["evidence_on_other_corpora.py"],
     ["found_again.py", "--report"],
     ["em_that_settles.py"],
+    ["at_the_limit.py", "--first-seed", "500"],
     ["passes_on_cluster.py"],
     ["checkpoints.py"],
     ["killed_workers.py"],
@@ -132,6 +133,7 @@ WITH_QUICK = (
     "network",
 )
 QUICK = {
+    "at_the_limit.py": ["--quick"],
     "nmf_separable.py": ["--quick"],
     "nmf_exact.py": ["--quick"],
     "nmf_loners.py": ["--quick"],

@@ -62,7 +62,7 @@ def test_blas_is_held_to_one_thread_until_the_last_user_leaves():
                 first.set()
                 second.wait()
 
-        other = threading.Thread(target=outlives)
+        other = threading.Thread(target=outlives, daemon=True)
         with one_blas_thread():
             other.start()
             first.wait()

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -16,6 +17,7 @@ SHARED = {
     "advice", "checks", "command", "comparison", "components", "estimator", "expected_error", "files", "grade", "latentia",
     "n_components", "out", "read", "source", "statements", "verdict", "warnings",
 }  # fmt: skip
+ABSENT = "No such option:? '?--absent"  # Click 8.5 or later has quotes instead of the colon
 CRITERIA = {"labels": {"topics"}, "hmm": {"log_likelihood", "bic", "aic"}, "mixture": {"bic", "aic"}}
 
 
@@ -51,7 +53,7 @@ def test_a_process_prints_one_object_too(files):
     assert json.loads(done.stdout)["command"] == "mixture"
     done = subprocess.run([*command, "--absent"], capture_output=True, text=True, check=False, cwd=files)
     assert done.returncode == 2
-    assert "No such option: --absent" in json.loads(done.stdout)["error"]
+    assert re.search(ABSENT, json.loads(done.stdout)["error"])
     assert "Traceback" not in done.stderr
 
 
@@ -131,9 +133,9 @@ def test_warnings_are_in_the_object(programs, files):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["mixture", "absent.csv"], "absent.csv: no such file"),
+        (["mixture", "absent.csv"], r"absent\.csv: no such file"),
         (["mixture", "rows.csv", "-k", "x"], "-k 'x': give a number of components"),
-        (["mixture", "rows.csv", "--absent"], "No such option: --absent"),
+        (["mixture", "rows.csv", "--absent"], ABSENT),
         (["mixture", "rows.csv", "--seed", "-1"], "Invalid value for '--seed'"),
         (["mixture"], "Missing argument"),
         (["apply", "absent", "rows.csv"], "absent: no model there"),
@@ -143,7 +145,7 @@ def test_warnings_are_in_the_object(programs, files):
 def test_errors_are_objects_too(programs, files, arguments, problem):
     code, found, said = programs(*arguments)
     assert code == 2
-    assert problem in found["error"]
+    assert re.search(problem, found["error"])
     assert "Traceback" not in said
 
 

@@ -51,9 +51,13 @@ _ADVICE = {
 
 def command_of(name: str, ready: Callable[[], None] | None = None) -> TyperCommand:
     """A command with its options."""
-    alone = typer.Typer(add_completion=False)
-    alone.command(name)(as_command(name, ready))
-    return in_panels(typer.main.get_command(alone))
+    alone, function = typer.Typer(add_completion=False), as_command(name, ready)
+    alone.command(name)(function)
+    command: Any = typer.main.get_command(alone)
+    for option in command.params:  # Click 8.5 or later takes the help of arguments from Typer before 0.26.
+        if option.param_type_name == "argument":
+            option.help = function.__annotations__[option.name].__metadata__[0].help
+    return in_panels(command)
 
 
 class _Commands(TyperGroup):

@@ -274,7 +274,7 @@ class _Recipe:
         import dask
 
         chunks = chunk if isinstance(chunk, tuple) else (chunk,)
-        made = dask.optimize(*chunks)  # without the tasks of other chunks
+        made = [dask.optimize(one)[0] for one in chunks]  # without the tasks of other chunks
         self._single = not isinstance(chunk, tuple)
         self._graphs = [(dict(one.__dask_graph__()), one.__dask_keys__()) for one in made]
 

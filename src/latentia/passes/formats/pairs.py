@@ -93,7 +93,7 @@ def map_array(path: Path) -> np.ndarray:
 
 def _check_numbers(path: Path, table: np.ndarray) -> None:
     """Raise for numbers that are not finite, and for words that a file of this size cannot speak of."""
-    most = np.int64(min(believable(path), MOST - 1))  # NumPy 2.0 crashes on a wider int of Python beside swapped bytes.
+    most = min(believable(path), MOST - 1)
     for start in range(0, len(table), _PIECE):
         piece = table[start : start + _PIECE]
         bad = ~np.isfinite(piece)

@@ -33,15 +33,16 @@ def test_refined_topics_are_better_and_their_errors_are_known(corpus, model):
     assert model.dirichlet_.sum() == pytest.approx(12 * 0.03, rel=0.5)
 
 
+@pytest.mark.parametrize("kind", [AnchorTopics, SpectralLDA])
 @pytest.mark.parametrize("n_topics", [12, 7])
-def test_topics_depend_on_no_seed_and_no_order(corpus, n_topics):
+def test_topics_depend_on_no_seed_and_no_order(corpus, kind, n_topics):
     rng = np.random.default_rng(0)
     rows, columns = rng.permutation(1500), rng.permutation(900)
     options = {"n_splits": 0}
-    first = AnchorTopics(n_topics, **options).fit(corpus.counts).components_
-    again = AnchorTopics(n_topics, random_state=9, n_splits=1).fit(corpus.counts).components_
-    other_rows = AnchorTopics(n_topics, **options).fit(corpus.counts[rows]).components_
-    moved = AnchorTopics(n_topics, **options).fit(sparse.csr_array(corpus.counts[rows][:, columns])).components_
+    first = kind(n_topics, **options).fit(corpus.counts).components_
+    again = kind(n_topics, random_state=9, n_splits=1).fit(corpus.counts).components_
+    other_rows = kind(n_topics, **options).fit(corpus.counts[rows]).components_
+    moved = kind(n_topics, **options).fit(sparse.csr_array(corpus.counts[rows][:, columns])).components_
     np.testing.assert_array_equal(again, first)
     np.testing.assert_array_equal(other_rows, first)
     np.testing.assert_allclose(moved, first[:, columns], atol=1e-5)

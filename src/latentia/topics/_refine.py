@@ -491,5 +491,11 @@ def smoothed(topics: np.ndarray, word_frequencies: np.ndarray, weight: float) ->
     return (1 - weight) * topics + weight * _positive(word_frequencies)
 
 
+def rounded(topics: np.ndarray) -> np.ndarray:
+    """Return the same to six binary digits."""
+    digits, exponents = np.frexp(topics)
+    return np.asarray(np.ldexp(np.rint(digits * 64) / 64, exponents))
+
+
 def _positive(word_frequencies: np.ndarray) -> np.ndarray:
     return 0.999 * word_frequencies + 0.001 / len(word_frequencies)

@@ -16,6 +16,7 @@ NIPS 2012, for the moments; R. Ge, thesis, Princeton 2013, chapter 7, for the de
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -30,7 +31,7 @@ from ..evidence import Check, PartErrors, between
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
 from ..moments import WordMoments, lda_corrected
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, RowGroups, deal
 from ._by_moments import (
     ALPHA0,
     ROUGH,
@@ -50,9 +51,21 @@ from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, mixing_by_prediction
 from ._ordering import OwnOrder
 from ._prediction import OtherDocuments, other_documents, prediction_checks
-from ._refine import RefinedTopics, Refiner, Starts, completion, refinement_checks, smoothed, with_spread
+from ._refine import (
+    RefinedTopics,
+    Refiner,
+    Starts,
+    completion,
+    content_folds,
+    refinement_checks,
+    rounded,
+    smoothed,
+    with_spread,
+)
 from .anchor_topics import start_of_search
 from .prevalence import confusions_of
+
+_SEED = 0  # of halves, and of decompositions: the answer hangs on no seed
 
 
 @dataclass(frozen=True)
@@ -125,7 +138,7 @@ class SpectralLDA(Admixture, Staged):
         What counts the words, where ``fit`` is given texts; a copy of it is fitted. By default a
         `latentia.words.WordVectorizer`, for English texts.
     random_state : int, default=0
-        Seed of the starts and splits. None or a RandomState draws a seed.
+        Seed of what the evidence draws; no topic hangs on it. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -240,6 +253,9 @@ class SpectralLDA(Admixture, Staged):
         """
         return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
+    def _dealt(self, rows: Blocks) -> RowGroups:
+        return deal(rows, _SEED)
+
     def _moments(self, rows: Blocks, dealt: RowGroups) -> _Counted:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
         corpus = moments_of(rows, self.n_components, dealt, n_jobs=self.n_jobs, progress=self.verbose)
@@ -249,11 +265,12 @@ class SpectralLDA(Admixture, Staged):
     def _recover(self, moments: _Counted, part: Part, whole: Recovered | None) -> Recovered:
         """Whiten M_3 by M_2, and decompose it."""
         options = {} if whole is None else {"tol": ROUGH}
-        return recover(moments.of(part.groups), self.n_components, self._seed, **options)
+        return recover(moments.of(part.groups), self.n_components, _SEED, **options)
 
     def _refine(self, found: Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
         """Sample the topics of all words, the largest share first."""
-        starts = self._starts(found, moments, moments.refiner, part.groups)
+        refiner = moments.refiner
+        starts = self._starts(found, moments, refiner, part.groups, part.dealt if refiner is None else refiner.folds)
         dirichlet = moments.alpha0 * found.found.shares
         if moments.refiner is None:
             return Refined(_Mixture(found.found.topics, dirichlet).sorted(), Refinement.none())
@@ -263,14 +280,24 @@ class SpectralLDA(Admixture, Staged):
             topics, dirichlet = refined.topics, refined.dirichlet
         return Refined(_Mixture(topics, dirichlet, refined).sorted(), refined.refinement)
 
-    def _starts(self, found: Recovered, moments: _Counted, refiner: Refiner | None, groups: tuple[int, ...]) -> Starts:
-        """Return the topics of the tensor, and those of anchors, of which there may be more."""
-        topics = smoothed(found.found.topics, moments.corpus.word_probabilities, SMOOTHING)
+    def _starts(
+        self,
+        found: Recovered,
+        moments: _Counted,
+        refiner: Refiner | None,
+        groups: tuple[int, ...],
+        folds: RowGroups,
+    ) -> Starts:
+        """Return the topics of the tensor, and those of anchors, of which there may be more.
+
+        Moments of documents in another order are the same but for rounding, which topics of few digits do not have.
+        """
+        topics = rounded(smoothed(found.found.topics, moments.corpus.word_probabilities, SMOOTHING))
 
         def search() -> np.ndarray | None:
             if refiner is None:
                 return None
-            order = refiner.order.group(groups, refiner.folds)
+            order = refiner.order.group(groups, folds)
             candidates = start_of_search(order.blocks, self.n_components, self.n_jobs)
             return None if candidates is None else order.restored(candidates)
 
@@ -279,18 +306,29 @@ class SpectralLDA(Admixture, Staged):
 
     def _with_refiner(self, moments: _Counted, order: OwnOrder) -> _Counted:
         """Return the moments with what refines topics."""
+        folds = order.dealt(moments.corpus.dealt)
+        choice = content_folds(order, folds)
 
         def starts_of(groups: tuple[int, ...]) -> Starts:
-            options = {} if groups == moments.corpus.dealt.all else {"tol": ROUGH}
-            found = recover(moments.of(groups), self.n_components, self._seed, **options)
-            return self._starts(found, moments, refiner, groups)
+            if choice is folds:
+                found = recover(moments.of(groups), self.n_components, _SEED, tol=ROUGH)
+            else:
+                found = self._recover_part(order.group(groups, choice), moments.alpha0)
+            return self._starts(found, moments, refiner, groups, choice)
 
-        folds = order.dealt(moments.corpus.dealt)
         refiner = Refiner(
-            order, folds, folds, moments.corpus.word_probabilities, moments.n_entries, self.refine,
+            order, folds, choice, moments.corpus.word_probabilities, moments.n_entries, self.refine,
             starts_of, self.alpha0, self.n_jobs, bool(self.verbose),
         )  # fmt: skip
         return replace(moments, refiner=refiner)
+
+    def _recover_part(self, order: OwnOrder, alpha0: float) -> Recovered:
+        """Recover the topics of some documents, over the columns of the data."""
+        with warnings.catch_warnings():  # All documents have been counted before.
+            warnings.simplefilter("ignore")
+            corpus = moments_of(order.blocks, self.n_components, RowGroups(1), n_jobs=self.n_jobs, progress=False)
+        part = recover(lda_corrected(corpus.of((0,)), alpha0), self.n_components, _SEED, tol=ROUGH)
+        return replace(part, found=part.found._replace(topics=order.restored(part.found.topics)))
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; the moments, other documents, and alpha_0."""
@@ -364,7 +402,7 @@ class SpectralLDA(Admixture, Staged):
         """The alpha_0 at which the eigenvalues have the size that the shares predict."""
 
         def excess_at(alpha0: float) -> float:
-            return excess(recover(lda_corrected(moments, alpha0), self.n_components, self._seed), alpha0)
+            return excess(recover(lda_corrected(moments, alpha0), self.n_components, _SEED), alpha0)
 
         return search_alpha0(excess_at)
 

@@ -121,7 +121,7 @@ SWEEPS = {
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 @pytest.mark.parametrize("family", SWEEPS, ids=lambda f: f.__name__)
 def test_evidence_predicts_the_error(family):
-    true, expected = [], []
+    true, expected, has_structure = [], [], []
     for seed, setting in enumerate(SWEEPS[family]):
         model, error = family(seed, *setting)
         if setting is SWEEPS[family][-1]:  # hopeless
@@ -129,7 +129,11 @@ def test_evidence_predicts_the_error(family):
         if model.evidence_.component_errors is not None:
             true.append(error)
             expected.append(model.evidence_.component_errors.mean())
+            has_structure.append(model.evidence_.statements[2].passed is not False)
     assert len(true) >= 8
     assert spearmanr(true, expected)[0] >= 0.9
     worst = 2 if family is refined_sources else 1.5  # one split only
-    assert np.exp(np.abs(np.log(np.array(true) / expected)).max()) <= worst
+    ratio = np.array(true) / expected
+    assert ratio.max() <= worst
+    # Of a fit that predicts no better than a trivial model the error may be smaller: it is not told.
+    assert ratio[has_structure].min() >= 1 / worst

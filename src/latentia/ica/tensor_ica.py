@@ -347,7 +347,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         parts = fitted.errors(min(self.n_splits, 1) if self.refine and not found.noisy else self.n_splits)
         if parts.errors is not None and found.rival and found.rival_error <= _TRUSTED:
             fitted.rival = _RIVAL
-            apart = _crosstalk(found.rival.matrix @ fitted.model.inverse)
+            apart = np.round(_crosstalk(found.rival.matrix @ fitted.model.inverse), 4)  # Later digits are of rounding.
             own = (_LOOSER * parts.errors) ** 2
             parts = parts.widened(np.sqrt(np.maximum(apart**2 - own, 0.0)), self._farthest)
         parts = parts.widened(np.full(moments.size, cumulant.bias), self._farthest)

@@ -57,7 +57,7 @@ _LANES = 8  # Topics are padded to a multiple of it.
 _EXACT, _OCTAVE = 64, 8  # Numbers of words below 64 have a bin of their own; each doubling beyond has eight.
 _BINS = _EXACT + 24 * _OCTAVE
 _UNIT = 1 << 20  # of probabilities
-_ALPHA_SUM, _BETA = 1.0, 0.05  # where the priors start
+_ALPHA, _ALPHA_SUM, _BETA = 0.1, 2.0, 0.05  # where the priors start: alpha, its sum at most, and beta
 _ALPHA_STEPS, _BETA_STEPS = 3, 2  # of the fixed point after each sweep
 _LEARNED_FROM = 3  # sweeps after which the priors are learned
 _MOST_KINDS = 32  # of documents
@@ -184,7 +184,9 @@ class TopicSampler:
     ) -> None:
         self.n_topics, self._n_words = topics.shape
         self.alpha = (
-            np.full(self.n_topics, _ALPHA_SUM / self.n_topics) if alpha is None else np.array(alpha, np.float64)
+            np.full(self.n_topics, min(_ALPHA, _ALPHA_SUM / self.n_topics))
+            if alpha is None
+            else np.array(alpha, np.float64)
         )
         self.beta, self._alpha_sum = np.full(self._n_words, _BETA), alpha_sum
         self.n_sweeps, self.log_likelihood = 0, list[float]()

@@ -57,7 +57,7 @@ def causes(n: int) -> Iterator[list[Any]]:
 def fit_topics(blocks: Blocks) -> Any:
     from latentia.topics import AnchorTopics
 
-    return AnchorTopics(50, n_jobs=2).fit(blocks)
+    return AnchorTopics(50, refine=0, n_jobs=2).fit(blocks)
 
 
 def fit_labels(blocks: Blocks) -> Any:

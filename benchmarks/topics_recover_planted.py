@@ -40,6 +40,8 @@ def large(n: int, seeds: list[int]) -> list[dict]:
             "default": fit(corpus.counts, 100),
             "default, no error bars": fit(corpus.counts, 100, n_splits=0),
             "refine=3": fit(corpus.counts, 100, refine=3, n_splits=1),
+            "refine=0": fit(corpus.counts, 100, refine=0),
+            "refine=0, no error bars": fit(corpus.counts, 100, refine=0, n_splits=0),
         }
         projections = thesis(corpus.counts, 100)
         runs["projection (thesis)"] = min(projections, key=lambda r: recovery_errors(r[0], corpus.topics).mean())

@@ -277,6 +277,6 @@ def test_no_topic_of_newsgroups_begins_with_a_stop_word(data, tmp_path):
     folder = data / "newsgroups20"
     counts = Blocks.from_files(folder / "docword-train.txt.gz", cache=tmp_path)
     words = readers.read_lines(folder / "vocab.txt")
-    model = AnchorTopics(20, vocabulary=words, refine=3, n_splits=0).fit(counts)
+    model = AnchorTopics(20, vocabulary=words, n_splits=0).fit(counts)
     assert not stop_words("english") & set(model.top_words(1)[:, 0])
     assert stop_words("english") & set(model.top_words(1, relevance=1)[:, 0])

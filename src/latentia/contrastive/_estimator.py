@@ -22,7 +22,7 @@ from ..moments import ColumnSpan, FramedSums, span_of
 from ..passes import Blocks, RowGroups, deal
 from ._added import AddedViews, Joint
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
-from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of, told_scale
+from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of, scale_of_known_map
 from .views import DEALT, JointMoments, check_shape, two_views, view_table
 
 _FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
@@ -396,7 +396,7 @@ def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]
         return []
     remedy = "Parts are not independent, or V sees s2 in another way than linearly: use V as covariates, or leave columns out."
     if choice.known is not None:
-        scale, apart = told_scale(moments, choice)
+        scale, apart = scale_of_known_map(moments, choice)
         left = None if left is None else max(left, apart)
         remedy = (
             "V does not see the shared part as the given map says: leave linear_map (--linear-map) out, to learn it"
@@ -485,7 +485,7 @@ class Own:
         """
         found, m = self.found, self.moments
         choice = found.map.choice
-        left, (scale, apart) = left_by_map(m, choice), told_scale(m, choice)
+        left, (scale, apart) = left_by_map(m, choice), scale_of_known_map(m, choice)
         if apart > _MOST_LEFT and choice.known is not None:
             other = replace(choice, known=scale * choice.known)
         elif left is None or left <= _MOST_LEFT:

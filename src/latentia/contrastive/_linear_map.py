@@ -201,7 +201,7 @@ def left_by_map(moments: JointMoments, choice: Choice) -> float | None:
     return max(found)
 
 
-def told_scale(moments: JointMoments, choice: Choice) -> tuple[float, float]:
+def scale_of_known_map(moments: JointMoments, choice: Choice) -> tuple[float, float]:
     """The factor that cumulants tell a known map by, and how far it is from one, in standard deviations of its noise.
 
     Of one number much more is told than of all that A may leave: M_v A^T beside A M_u A^T, in the metric of v, of the order

@@ -46,8 +46,8 @@ def missing_checks(
     for fold in together or np.array_split(np.random.default_rng([seed, 108]).permutation(d), min(d, _FOLDS)):
         seen, places = ~np.isin(np.arange(d), fold), np.flatnonzero(np.isin(chosen, fold))
         expected[:, places] = expect(seen, chosen[places])
-    own = [_told(gaps[:, [j]], expected[:, j]) for j in gappy]
-    others = np.array([_told(gaps[:, gappy], column)[0] * (gappy != j) for j, column in enumerate(table.T)])
+    own = [_chi_squared(gaps[:, [j]], expected[:, j]) for j in gappy]
+    others = np.array([_chi_squared(gaps[:, gappy], column)[0] * (gappy != j) for j, column in enumerate(table.T)])
     itself, variance = (float(np.sum(one)) for one in zip(*own, strict=True))
     another = max(float(others.max(axis=0).sum()), np.finfo(float).tiny)
     measured = itself / another if itself > _CLEARLY * np.sqrt(variance) else 0.0
@@ -63,7 +63,7 @@ def missing_checks(
     ]  # fmt: skip
 
 
-def _told(gaps: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _chi_squared(gaps: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Chi-squared of gaps, (n, g), in bins of numbers, less what it is by chance, and its variance, both (g,)."""
     edges = np.unique(np.nanquantile(by, np.arange(1, _BINS) / _BINS)) if not np.isnan(by).all() else np.zeros(0)
     bins = np.where(np.isnan(by), _BINS, np.searchsorted(edges, by, side="right"))

@@ -122,7 +122,7 @@ def whole_rows(blocks: Blocks, gaps: np.ndarray, rank: int, begin: Callable[[Blo
 
 
 def gaps_checks(gaps: np.ndarray, rows: np.ndarray, mixture: Mixture, seed: int) -> list[Check]:
-    """How many cells are missing, and, of some rows with NaN there, whether by their value."""
+    """Measure the share of missing cells, and in some rows, with NaN there, whether they are missing by their value."""
     meaning = (
         "EM asks that what is missing does not depend on its value. Moments and the shape of components are measured on rows "
         "whose missing cells are drawn given the others."

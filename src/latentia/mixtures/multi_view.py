@@ -420,7 +420,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         return found if moments.shares is None else found + self._gaps_checks(_side_by_side(rows))
 
     def _gaps_checks(self, table: np.ndarray) -> list[Check]:
-        """Whether cells of some rows are missing by their value, as other views let the components expect it."""
+        """Measure whether cells of some rows are missing by their value, which the components expect from other views."""
         emissions: Any = self._emissions
         means, ends = emissions.possible(np.hstack(self.means_)), np.cumsum(self._layout.widths)
         variances = np.hstack(self.variances_) if emissions.squares else None

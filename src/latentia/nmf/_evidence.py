@@ -393,7 +393,7 @@ def _summing_to_one(rows: np.ndarray) -> np.ndarray:
 def gaps_checks(
     share: float, treatment: str, rows: Any, expect: Callable[[np.ndarray, np.ndarray], np.ndarray], seed: int
 ) -> list[Check]:
-    """How many cells are missing, where some are, what the fit made of them, and whether they are missing by their value."""
+    """Measure the share of missing cells and whether they are missing by their value; no lines where none is missing."""
     if not share:
         return []
     meaning = f"{treatment} What is missing must not depend on its value."
@@ -403,5 +403,5 @@ def gaps_checks(
 def by_other_columns(
     rows: np.ndarray, components: np.ndarray, mixing: Any, n_jobs: int | None
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """What least squares on some columns expects in others."""
+    """Return a function that predicts some columns from others by least squares."""
     return lambda seen, others: row_weights(rows[:, seen], components[:, seen], mixing, n_jobs) @ components[:, others]

@@ -480,7 +480,7 @@ def _possible(components: np.ndarray, mean: np.ndarray) -> np.ndarray:
 def _expected(
     rows: sparse.csr_array, components: np.ndarray, n_jobs: int | None, seen: np.ndarray, others: np.ndarray
 ) -> np.ndarray:
-    """What the counts of some columns let the components expect in others."""
+    """Return what the components expect in some columns, given the counts of others."""
     counts, gaps = counts_and_gaps(rows[:, seen])
     return np.asarray(loadings(counts, components[:, seen], n_jobs, gaps)[0] @ components[:, others])
 

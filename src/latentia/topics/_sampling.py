@@ -136,7 +136,7 @@ def sample_topics(
         Sweeps before the averaged ones; "auto" makes 20 to 100, until log-likelihood and alpha settle.
     n_averaged : int
     effort : float
-        Share of the sweeps of a long burn-in, and of those averaged, that are made; but 15 and 6.
+        Share of the sweeps of a long burn-in, and of those averaged, that are made: at least 15 and 6 of them.
     alpha : ndarray of shape (K,), optional
         Where the Dirichlet parameters of the proportions start.
     alpha_sum : float, optional

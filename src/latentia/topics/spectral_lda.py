@@ -269,37 +269,26 @@ class SpectralLDA(Admixture, Staged):
 
     def _refine(self, found: Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
         """Sample the topics of all words, the largest share first."""
+        topics, dirichlet = found.found.topics, moments.alpha0 * found.found.shares
         refiner = moments.refiner
-        starts = self._starts(found, moments, refiner, part.groups, part.dealt if refiner is None else refiner.folds)
-        dirichlet = moments.alpha0 * found.found.shares
-        if moments.refiner is None:
-            return Refined(_Mixture(found.found.topics, dirichlet).sorted(), Refinement.none())
-        refined = moments.refiner.refined(part.groups, starts)
-        topics = found.found.topics
+        if refiner is None:
+            return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.none())
+        starts = self._starts(found, moments, refiner.order.group(part.groups, refiner.folds))
+        refined = refiner.refined(part.groups, starts)
         if refined.dirichlet is not None:
             topics, dirichlet = refined.topics, refined.dirichlet
         return Refined(_Mixture(topics, dirichlet, refined).sorted(), refined.refinement)
 
-    def _starts(
-        self,
-        found: Recovered,
-        moments: _Counted,
-        refiner: Refiner | None,
-        groups: tuple[int, ...],
-        folds: RowGroups,
-    ) -> Starts:
-        """Return the topics of the tensor, and those of anchors, of which there may be more.
+    def _starts(self, found: Recovered, moments: _Counted, documents: OwnOrder) -> Starts:
+        """Return the topics of the tensor, and those of anchors of the documents, of which there may be more.
 
         Moments of documents in another order are the same but for rounding, which topics of few digits do not have.
         """
         topics = rounded(smoothed(found.found.topics, moments.corpus.word_probabilities, SMOOTHING))
 
         def search() -> np.ndarray | None:
-            if refiner is None:
-                return None
-            order = refiner.order.group(groups, folds)
-            candidates = start_of_search(order.blocks, self.n_components, self.n_jobs)
-            return None if candidates is None else order.restored(candidates)
+            candidates = start_of_search(documents.blocks, self.n_components, self.n_jobs)
+            return None if candidates is None else documents.restored(candidates)
 
         topics_of = {"tensors": lambda: topics, "search": search}
         return Starts(found.found.topics, moments.alpha0 * found.found.shares, topics_of)
@@ -310,11 +299,12 @@ class SpectralLDA(Admixture, Staged):
         choice = content_folds(order, folds)
 
         def starts_of(groups: tuple[int, ...]) -> Starts:
+            documents = order.group(groups, choice)
             if choice is folds:
                 found = recover(moments.of(groups), self.n_components, _SEED, tol=ROUGH)
             else:
-                found = self._recover_part(order.group(groups, choice), moments.alpha0)
-            return self._starts(found, moments, refiner, groups, choice)
+                found = self._recover_part(documents, moments.alpha0)
+            return self._starts(found, moments, documents)
 
         refiner = Refiner(
             order, folds, choice, moments.corpus.word_probabilities, moments.n_entries, self.refine,

@@ -46,10 +46,10 @@ def missing_checks(
     for fold in together or np.array_split(np.random.default_rng([seed, 108]).permutation(d), min(d, _FOLDS)):
         seen, places = ~np.isin(np.arange(d), fold), np.flatnonzero(np.isin(chosen, fold))
         expected[:, places] = expect(seen, chosen[places])
-    own = [_chi_squared(gaps[:, [j]], expected[:, j]) for j in gappy]
-    others = np.array([_chi_squared(gaps[:, gappy], column)[0] * (gappy != j) for j, column in enumerate(table.T)])
-    itself, variance = (float(np.sum(one)) for one in zip(*own, strict=True))
-    another = max(float(others.max(axis=0).sum()), np.finfo(float).tiny)
+    by_expected = [_chi_squared(gaps[:, [j]], expected[:, j]) for j in gappy]
+    by_columns = np.array([_chi_squared(gaps[:, gappy], column)[0] * (gappy != j) for j, column in enumerate(table.T)])
+    itself, variance = (float(np.sum(numbers)) for numbers in zip(*by_expected, strict=True))
+    another = max(float(by_columns.max(axis=0).sum()), np.finfo(float).tiny)
     measured = itself / another if itself > _CLEARLY * np.sqrt(variance) else 0.0
     return [
         Check(

@@ -46,10 +46,7 @@ def prevalence_lines(found: Found, titles: Sequence[str]) -> tuple[str, ...]:
         left = f"; {one.n_left_out:,} documents left out" if one.n_left_out else ""
         lines += [f"\n{what}{left}:"]
         lines += [f"  {line}" for line in [*said[:_NAMED], *more] or ["Nothing that is clear beyond chance."]]
-        if len(one.not_supported):
-            lines += [
-                f"  Of {count(len(one.not_supported), 'topic')} without support by the evidence nothing is called clear."
-            ]
+        lines += [f"  {line}" for line in _unsupported(one)]
     return (*lines, "") if lines else ()
 
 
@@ -106,8 +103,14 @@ def _figure(number: int, name: str, one: Prevalence, titles: Sequence[str]) -> F
         caption,
         term="Topics by group and over time",
         meaning="" if number else f"{_INTERVALS}{known}; {_DEPENDENT}",
-        hint=_sentence(one, _clear(one, titles)),
+        hint=" ".join([_sentence(one, _clear(one, titles)), *_unsupported(one)]),
     )
+
+
+def _unsupported(one: Prevalence) -> list[str]:
+    """Return a sentence on topics of which nothing is called clear, if there are any."""
+    n = len(one.not_supported)
+    return [f"Of {count(n, 'topic')} without support by the evidence nothing is called clear."] if n else []
 
 
 def _sentence(one: Prevalence, said: list[str]) -> str:

@@ -31,7 +31,7 @@ from latentia.datasets import planted
 from latentia.noisyor import NoisyOr
 from latentia.noisyor.absences import CountedAbsences, PackedRows, Partition
 from latentia.noisyor.bits import count_pairs_of
-from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.passes import Blocks, Folds, accumulate
 
 FITS = ((300, 30), (900, 30))
 LIMITS = {300: (60, 2.0), 900: (75, None)}
@@ -72,7 +72,7 @@ def counting(n_rows: int) -> dict[str, Any]:
     X = planted.noisy_or_network(n, 20, leak=0.01).sample(n_rows).X
     partition = Partition(*np.array_split(np.random.default_rng(0).permutation(n), 3))
     factors = [np.random.default_rng(1).standard_normal((len(part), 20)) for part in partition]
-    packed = accumulate(Blocks.from_array(X), PackedRows(n, RowGroups(4, 0)), -1)
+    packed = accumulate(Blocks.from_array(X), PackedRows(n, Folds(4, 0)), -1)
     counts = CountedAbsences(packed, n_jobs=-1)
     counts.contracted(partition, factors, (0, 1, 2, 3))  # compiled, and pairs counted
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import latentia
-from latentia._additive import Additive
 from latentia.contrastive import (
     ContrastiveComponents,
     ContrastiveGaussianMixture,
@@ -25,12 +24,13 @@ from latentia.contrastive import (
 from latentia.datasets import planted
 from latentia.exceptions import DroppedDataWarning, LatentiaError
 from latentia.families import FAMILIES
+from latentia.fitting.additive import Additive
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.moments import FramedSums
 from latentia.noisyor import NoisyOr
-from latentia.passes import Blocks, RowGroups, deal_by_content
+from latentia.passes import Blocks, Folds, deal_by_content
 from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.topics import AnchorTopics
 
@@ -360,9 +360,9 @@ def test_from_blocks_and_frames():
 
 def test_sums_are_those_of_rows_whatever_the_frame():
     X = np.random.default_rng(3).gamma(2.0, size=(400, 3)) * [1, 100, 0.01] + [5, -1e4, 0]
-    dealt = deal_by_content(Blocks.from_array(X))
+    folds = deal_by_content(Blocks.from_array(X))
     for order in (3, 4):
-        whole = FramedSums.of_blocks(Blocks.from_array(X), order, dealt)
+        whole = FramedSums.of_blocks(Blocks.from_array(X), order, folds)
         first, second = (Blocks.from_array(part) for part in (X[:150], X[150:]))
         parts = [FramedSums.of_blocks(part, order, deal_by_content(part)) for part in (first, second)]
         total = parts[1].plus(parts[0])
@@ -381,4 +381,4 @@ def test_groups_hang_on_the_content_of_rows_alone():
     groups = deal_by_content(Blocks.from_array(X)).of(np.arange(4000))
     np.testing.assert_array_equal(deal_by_content(Blocks.from_array(X[::-1])).of(np.arange(4000)), groups[::-1])
     assert np.bincount(groups).min() > 900
-    assert isinstance(deal_by_content(Blocks.from_array(X)), RowGroups)
+    assert isinstance(deal_by_content(Blocks.from_array(X)), Folds)

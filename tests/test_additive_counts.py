@@ -19,7 +19,7 @@ from latentia.moments.additive import alike, evened, excess_of_copies
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._kept import KeptAbsences, kept_counts
 from latentia.noisyor.absences import CountedAbsences, PackedRows
-from latentia.passes import Blocks, RowGroups, accumulate, deal_by_content, deal_sequences_by_content
+from latentia.passes import Blocks, Folds, accumulate, deal_by_content, deal_sequences_by_content
 from latentia.sequences import SpectralHMM, TwoStateHMM
 
 PIECES = 4
@@ -194,16 +194,16 @@ def test_groups_of_steps_hang_on_their_sequence_alone():
 def test_groups_of_copies_by_accident_differ_as_if_each_were_dealt_alone(n_kinds, share):
     rng = np.random.default_rng(5)
     kinds = np.where(rng.random(40_000) < share, rng.integers(50, size=40_000), rng.integers(n_kinds, size=40_000))
-    dealt, none = deal_by_content(Blocks.from_array(kinds[:, None].astype(float))), np.zeros(65_536, np.int32)
+    folds, none = deal_by_content(Blocks.from_array(kinds[:, None].astype(float))), np.zeros(65_536, np.int32)
     times = np.bincount(kinds)
-    excess = excess_of_copies(alike(dealt.leaders), none)
+    excess = excess_of_copies(alike(folds.leaders), none)
     assert excess == pytest.approx((times**2).sum() / times.sum(), rel=0.05)
-    tables = np.array([np.bincount(kinds[dealt.of(np.arange(40_000)) == g], minlength=len(times)) for g in range(4)])
+    tables = np.array([np.bincount(kinds[folds.of(np.arange(40_000)) == g], minlength=len(times)) for g in range(4)])
     even = evened(tables, excess)
     np.testing.assert_allclose(even.sum(axis=0), times)
     # Squares of differences of halves, which have the mean c for c copies that are dealt one by one.
     assert ((even[:2].sum(axis=0) - even[2:].sum(axis=0)) ** 2).sum() / times.sum() == pytest.approx(1, rel=0.1)
-    doubled = excess_of_copies(none, 2 * alike(np.unique(dealt.leaders)))
+    doubled = excess_of_copies(none, 2 * alike(np.unique(folds.leaders)))
     assert doubled == 1  # of long rows that are all there twice, which is no accident
 
 
@@ -215,7 +215,7 @@ def test_counts_that_are_kept_are_those_of_rows(n):
     for found in (one.plus(other), other.plus(one), whole.plus(one).plus(one, -1)):
         assert all(np.array_equal(table, whole.tables[name]) for name, table in found.tables.items())
     kept = KeptAbsences(whole)
-    rows = CountedAbsences(accumulate(parts[0], PackedRows(n, RowGroups())), np.arange(n))
+    rows = CountedAbsences(accumulate(parts[0], PackedRows(n, Folds())), np.arange(n))
     everyone = (0, 1, 2, 3)
     np.testing.assert_allclose(kept.logs(everyone).pair, rows.logs(everyone).pair, atol=1e-12)
     factor = np.random.default_rng(1).normal(size=(n, 2))
@@ -224,7 +224,7 @@ def test_counts_that_are_kept_are_those_of_rows(n):
     np.testing.assert_allclose(all_of_them, expected, rtol=1e-9)
     # Pairs of halves differ by as much as where each row is dealt alone.
     apart = [
-        np.mean([np.linalg.norm(source.logs(a).pmi - source.logs(b).pmi) for a, b in RowGroups().splits])
+        np.mean([np.linalg.norm(source.logs(a).pmi - source.logs(b).pmi) for a, b in Folds().splits])
         for source in (kept, rows)
     ]
     assert 0.5 < apart[0] / apart[1] < 2

@@ -24,7 +24,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import latentia
 from latentia import LatentiaError
-from latentia._base import Estimator
 from latentia._parameters import (
     SHARED,
     Anything,
@@ -37,9 +36,10 @@ from latentia._parameters import (
     Verbosity,
     check_parameters,
 )
-from latentia._records import undeclared
 from latentia.datasets import planted
 from latentia.evidence import Evidence
+from latentia.fitting.base import Estimator
+from latentia.fitting.records import undeclared
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
@@ -482,8 +482,8 @@ class CountedBlocks(Blocks):
     def some_rows(self, most):
         return self.blocks.some_rows(most)
 
-    def group(self, groups, dealt):
-        return CountedBlocks(self.blocks.group(groups, dealt), self.reads)
+    def group(self, groups, folds):
+        return CountedBlocks(self.blocks.group(groups, folds), self.reads)
 
 
 @every

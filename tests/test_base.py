@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from latentia import LatentiaError, LatentiaWarning
-from latentia._base import Estimator, fitted, fitting
 from latentia._parameters import Choice, Flag, Integer, Names, Number, OrNone, seed_of
 from latentia.exceptions import EvidenceWarning, warn
+from latentia.fitting.base import Estimator, fitted, fitting
 
 
 class Mean(Estimator):

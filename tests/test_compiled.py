@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import latentia
-from latentia import _compiled
 from latentia.exceptions import LatentiaError
+from latentia.system import compiled as _compiled
 
 CODE = """
 import sys, tempfile, os

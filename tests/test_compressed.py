@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia import LatentiaError, _compressed
-from latentia._compressed import decompressed, open_archive, read_member
+from latentia import LatentiaError
 from latentia.datasets import read_graph, read_table
 from latentia.datasets.arrays import read_array
+from latentia.system import compressed as _compressed
+from latentia.system.compressed import decompressed, open_archive, read_member
 
 COMPRESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 CONTENT = np.random.default_rng(0).bytes(300_000) + bytes(900_000)

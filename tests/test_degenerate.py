@@ -29,7 +29,7 @@ from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.moments import span_of
 from latentia.nmf import ApproximateNMF, PoissonNMF, SeparableNMF
-from latentia.passes import Blocks, RowGroups, deal, deal_together
+from latentia.passes import Blocks, Folds, assign_folds, join_copies
 from latentia.sequences import SpectralHMM
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
@@ -220,7 +220,7 @@ kinds = pytest.mark.parametrize("kind", EXTRA)
 @pytest.mark.parametrize("cls", [ContrastivePCA, ContrastiveComponents])
 def test_kept_moments_of_views_have_the_columns_that_say_something(cls, kind, monkeypatch):
     monkeypatch.setattr(
-        cls, "_by_content", lambda self, rows: deal(rows, 0)
+        cls, "_by_content", lambda self, rows: assign_folds(rows, 0)
     )  # by what is in a row, groups would be others
     data = planted.contrastive_views(2000, 3, "pca", linear_map="orthogonal")
     more = np.column_stack([data.U, EXTRA[kind](data.U)]), np.column_stack([data.V, EXTRA[kind](data.V)])
@@ -335,7 +335,7 @@ def test_groups_of_few_different_rows_all_have_rows():
     rng = np.random.default_rng(0)
     for _ in range(20):
         leaders = rng.integers(2**60, size=5)[rng.integers(5, size=100)]
-        assert set(deal_together(RowGroups(4), leaders).of(np.arange(100))) == set(range(4))
+        assert set(join_copies(Folds(4), leaders).of(np.arange(100))) == set(range(4))
     X = rng.normal(size=(4, 5))[rng.integers(4, size=300)]
     assert SphericalGaussianMixture(3).fit(X).evidence_.grade
     assert SpectralHMM(range(2, 4), kind="counts").fit(np.array([[3, 0], [1, 2], [0, 5]]), lengths=[3]).evidence_.grade

@@ -15,8 +15,9 @@ import pytest
 from fuzzing import fitted, worlds
 
 import latentia
-from latentia import LatentiaError, _scratch, persistence
+from latentia import LatentiaError, persistence
 from latentia.mixtures import SphericalGaussianMixture
+from latentia.system import scratch as _scratch
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import latentia
-from latentia import _scratch
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks, write_cache
+from latentia.system import scratch as _scratch
 
 resource = pytest.importorskip("resource")
 

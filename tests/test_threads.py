@@ -5,7 +5,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from latentia._threads import one_blas_thread, threads
+from latentia.system.threads import one_blas_thread, threads
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5])

@@ -28,7 +28,7 @@ def exponentials(run: Run, source: Path, column: str, k: str = "2", splits: int 
         Number of components; FROM:TO:STEP compares a range.
     """
     results = run.results(source, "components.csv", "labels.csv")
-    table = read_numbers(source, [column], None, 1, "waiting times are numbers", run.reading(), "--column")
+    table = read_numbers(source, [column], None, 1, "waiting times are numbers", run.component_view(), "--column")
     values = dense(table)
 
     def fit(size: int | None) -> ExponentialMixture:
@@ -37,7 +37,7 @@ def exponentials(run: Run, source: Path, column: str, k: str = "2", splits: int 
     return learn(
         results, table.source, parse_sizes(k, "components"), fit,
         lambda model, _: summarize_exponentials(model, values, row_labels=labels_of(table)), described=described(table),
-        reading={"columns": table.columns}, compare=lambda: Comparison("components", "", fit, lambda model: {}),
+        component_view={"columns": table.columns}, compare=lambda: Comparison("components", "", fit, lambda model: {}),
     )  # fmt: skip
 
 

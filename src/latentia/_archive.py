@@ -23,8 +23,8 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from ._compressed import open_archive, read_member
 from .exceptions import LatentiaError
+from .system.compressed import open_archive, read_member
 
 _MOST_COMPRESSED = (
     1 << 28

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._base import Estimator
 from ._entries import is_missing
 from ._frames import table_of
 from .exceptions import LatentiaError
+from .fitting.base import Estimator
 from .moments.graphs import as_graph, is_graph
 from .passes import Blocks
 from .passes.dask import in_blocks

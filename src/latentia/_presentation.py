@@ -1,7 +1,7 @@
-"""What the rooms above an estimator do for its methods: `latentia` says who, so that `latentia._base` imports none of them."""
+"""Functions of higher rooms that methods of estimators call; `latentia` registers them, so that no estimator imports them."""
 
 from collections.abc import Callable
 from typing import Any
 
-shown_by: dict[str, Callable[..., Any]] = {}
+presenters: dict[str, Callable[..., Any]] = {}
 """By the name of a method the function that does it."""

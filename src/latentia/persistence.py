@@ -19,10 +19,10 @@ import numpy as np
 from scipy import sparse
 
 from ._archive import DAMAGE, checked_csr, own_class, read_arrays, write_arrays
-from ._base import Estimator
-from ._records import check_fitted, check_record
-from ._scratch import whole_file
 from .exceptions import FileNotice, LatentiaError, warn
+from .fitting.base import Estimator
+from .fitting.records import check_fitted, check_record
+from .system.scratch import whole_file
 from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["load", "save"]

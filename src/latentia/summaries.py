@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ._frames import new_frame
-from ._scratch import whole_file
 from ._summary_text import summary_page, summary_text
 from .evidence import Evidence, again_text, parts_text
+from .system.scratch import whole_file
 
 __all__ = ["Answer", "Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
 

@@ -198,7 +198,7 @@ def test_what_is_held_out():
     assert test.lengths.tolist() == [3] * 3
     # A symbol that is nowhere else ends a sequence that is measured.
     lone = np.array([*"abc" * 30])
-    first = int(np.flatnonzero(command.RowGroups(10, 1).of(np.arange(30)) == 0)[0])
+    first = int(np.flatnonzero(command.Folds(10, 1).of(np.arange(30)) == 0)[0])
     lone[3 * first + 1] = "q"
     train, test, _ = command._held_out(command.Sequences(lone, np.full(30, 3), [], None, [], "x"))
     assert test.lengths.tolist() == [1, 1, 3, 3]

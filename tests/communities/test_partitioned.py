@@ -145,7 +145,7 @@ def naive_whitened_tensor(graph, parts, k, alpha0):
 @pytest.mark.parametrize("directed", [False, True])
 def test_whitened_tensor_is_that_of_a_dense_transcription(alpha0, directed, monkeypatch):
     planted = mixed_membership_graph(200, 3, alpha0=alpha0, degree=60, snr=5, directed=directed, random_state=1)
-    parts, seen = algorithm._dealt(200, 3), {}
+    parts, seen = algorithm._assign_folds(200, 3), {}
     tensor_of = algorithm._whitened_tensor
 
     def spy(stars, alpha0):
@@ -162,7 +162,7 @@ def test_whitened_tensor_is_that_of_a_dense_transcription(alpha0, directed, monk
 
 def test_singular_vectors_have_settled_where_the_parts_are_larger_than_the_krylov_space():
     planted = mixed_membership_graph(1500, 4, alpha0=0.2, degree=150, snr=6, random_state=0)
-    parts, task = algorithm._dealt(1500, 0), task_of(planted.adjacency, 4, 0.2)
+    parts, task = algorithm._assign_folds(1500, 0), task_of(planted.adjacency, 4, 0.2)
     block = planted.adjacency[parts.X][:, parts.A]
     found = algorithm._whitened(block, task)
     u, d, vt = np.linalg.svd(naive_modified(block.toarray(), 0.2).T / np.sqrt(300), full_matrices=False)

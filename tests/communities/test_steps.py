@@ -9,7 +9,7 @@ from sklearn.metrics import normalized_mutual_info_score as nmi
 from latentia.communities import MixedMembershipBlockModel
 from latentia.communities._exchange import exchanged, gain_of_rates
 from latentia.communities._fit import dispersion
-from latentia.communities._model import Communities, Ends, balanced, of_memberships, tied
+from latentia.communities._model import Communities, EdgeLists, balanced, of_memberships, tied
 from latentia.communities._refine import Shape, averages, one_community
 from latentia.communities._residual import residual_ratio, triangle_ratios
 from latentia.communities._scatter import Scatter
@@ -27,7 +27,7 @@ def graph():
 
 @pytest.fixture(scope="module")
 def ends(graph):
-    return Ends(graph.adjacency, False)
+    return EdgeLists(graph.adjacency, False)
 
 
 def test_exchanges_leave_a_local_optimum(graph, ends):
@@ -64,7 +64,7 @@ def test_rates_of_pairs_are_told_where_there_are_any(ends, graph):
     assert gain_of_rates(ends, best, False) < 20
     table = np.exp(-0.9 * np.abs(np.subtract.outer(np.arange(4), np.arange(4))))
     chain = planted.mixed_membership_graph(1200, 4, alpha0=0, degree=30, connectivity=table, random_state=5)
-    other = Ends(chain.adjacency, False)
+    other = EdgeLists(chain.adjacency, False)
     best = one_community(other, of_memberships(other, chain.memberships, False), TIED, 3)
     assert gain_of_rates(other, best, False) > 200
 
@@ -82,10 +82,10 @@ def test_triangles_are_those_of_communities(ends, graph):
     assert of_all == pytest.approx(1, abs=0.06)
     assert (of_each < 1.05).all()
     directed = planted.mixed_membership_graph(800, 3, alpha0=0, degree=20, spread=0.5, directed=True, random_state=1)
-    both = Ends(directed.adjacency, True)
+    both = EdgeLists(directed.adjacency, True)
     assert triangle_ratios(both, of_memberships(both, directed.memberships, True), 0)[0] == pytest.approx(1, abs=0.06)
     star = sparse.csr_array(([1.0] * 4, ([0] * 4, range(1, 5))), shape=(5, 5))
-    alone = Ends(star + star.T, False)
+    alone = EdgeLists(star + star.T, False)
     assert triangle_ratios(alone, of_memberships(alone, np.eye(2)[[0, 0, 0, 1, 1]], False), 0)[0] == 0
 
 
@@ -104,7 +104,7 @@ def test_scatter_tells_mixed_nodes():
     ratios = []
     for alpha0 in (0, 1.0):
         drawn = planted.mixed_membership_graph(1500, 4, alpha0=alpha0, degree=40, snr=4, random_state=1)
-        ends = Ends(drawn.adjacency, False)
+        ends = EdgeLists(drawn.adjacency, False)
         start = of_memberships(ends, np.eye(4)[drawn.labels], False)
         found = Scatter.of(ends, one_community(ends, start, TIED, 10))
         ratios.append(found.ratio / found.limit)
@@ -116,8 +116,8 @@ def test_the_dispersion_of_degrees():
         planted.mixed_membership_graph(1500, 3, alpha0=0, degree=20, spread=spread, random_state=1)
         for spread in (0, 0.7)
     )
-    assert dispersion(Ends(plain.adjacency, False), plain.memberships) == pytest.approx(1, abs=0.15)
-    assert dispersion(Ends(active.adjacency, False), active.memberships) > 3
+    assert dispersion(EdgeLists(plain.adjacency, False), plain.memberships) == pytest.approx(1, abs=0.15)
+    assert dispersion(EdgeLists(active.adjacency, False), active.memberships) > 3
 
 
 def test_scales_of_communities_are_fixed_by_mean_activity():
@@ -130,7 +130,7 @@ def test_scales_of_communities_are_fixed_by_mean_activity():
 
 def test_directions_of_every_kind_of_end():
     drawn = planted.mixed_membership_graph(800, 3, alpha0=0, degree=15, snr=2.5, directed=True, random_state=1)
-    ends = Ends(drawn.adjacency, True)
+    ends = EdgeLists(drawn.adjacency, True)
     assert ends.table.shape == (800, 1600)
     assert suggested_number(ends, 10) == 3
     np.testing.assert_array_equal(ends.degrees, drawn.adjacency.sum(axis=0) + drawn.adjacency.sum(axis=1))
@@ -141,7 +141,7 @@ def test_activity_is_of_the_node_in_both_directions():
     drawn = planted.mixed_membership_graph(
         900, 3, alpha0=0, degree=30, spread=0.7, connectivity=table, directed=True, random_state=1
     )
-    ends = Ends(drawn.adjacency, True)
+    ends = EdgeLists(drawn.adjacency, True)
     start = of_memberships(ends, 0.7 * drawn.memberships + 0.1, True)
     found = one_community(ends, start, Shape(corrected=True, homophilic=False), 10).communities
     assert nmi(found.memberships.argmax(axis=1), drawn.labels) > 0.95

@@ -25,7 +25,7 @@ from latentia.contrastive.regression import _divisor
 from latentia.datasets import planted
 from latentia.evidence import Check, at_most
 from latentia.moments import cross_cumulant, moments_to_cumulants
-from latentia.passes import Blocks, deal
+from latentia.passes import Blocks, assign_folds
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 METHODS = ["auto", "bls", "gtls", "eq2"]
@@ -83,7 +83,7 @@ def test_equation_2_is_that_of_the_paper():
     """Against the formula itself, with the cumulants of four groups of rows averaged."""
     data = planted.contrastive_views(400, 3, n_features_v=4, shared="exponential")
     model = ContrastiveComponents(method="eq2").fit(data.U, data.V)
-    groups = deal(Blocks.from_array(data.U, data.V), 0).of(np.arange(400))
+    groups = assign_folds(Blocks.from_array(data.U, data.V), 0).of(np.arange(400))
     of_u, of_v = (
         np.mean(
             [
@@ -204,9 +204,9 @@ def test_regression_without_the_shared_part(seed):
 class Divided(ContrastiveRegression):
     """Keeps the covariance by which that with y is divided."""
 
-    def _keep(self, fitted):
-        super()._keep(fitted)
-        self.divisor = _divisor(fitted.found)
+    def _set_fitted_attributes(self, fitted):
+        super()._set_fitted_attributes(fitted)
+        self.divisor = _divisor(fitted.recovered)
 
 
 @pytest.mark.parametrize("method", ["auto", "eq2"])

@@ -6,9 +6,10 @@ import warnings
 
 import pytest
 
-from latentia import LatentiaError, _compressed
+from latentia import LatentiaError
 from latentia.datasets import load_bible, readers
 from latentia.passes.formats import _text
+from latentia.system import compressed as _compressed
 
 LINES = "the red house stood here\n\nred house and blue house\nblue river flows\n"
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from latentia import LatentiaError
-from latentia._stages import Fitted, Staged
 from latentia.evidence import (
     Check,
     Evidence,
@@ -15,7 +14,8 @@ from latentia.evidence import (
     bounds,
     equal_to,
 )
-from latentia.passes import RowGroups
+from latentia.fitting.stages import Fitted, Staged
+from latentia.passes import Folds
 
 BOUND = at_most(2)
 
@@ -117,14 +117,14 @@ def fits(fails=(), cost="free", most=np.inf):
         def _cost(self):
             return cost
 
-    return Fitted(Mean(), None, RowGroups(4, 0), None), seen
+    return Fitted(Mean(), None, Folds(4, 0), None), seen
 
 
 def test_the_whole_and_errors_from_halves_and_three_quarters():
     parts, seen = fits()
     assert parts.found == parts.model[0] == 3.75
     errors = parts.errors(3)
-    halves = np.mean([abs(VALUES[list(h)].mean() - 3.75) for split in RowGroups(4).splits for h in split])
+    halves = np.mean([abs(VALUES[list(h)].mean() - 3.75) for split in Folds(4).splits for h in split])
     quarters = np.mean([abs(np.delete(VALUES, g).mean() - 3.75) for g in range(4)]) * np.sqrt(3)
     assert errors.errors == pytest.approx([min(halves, quarters)])
     assert (errors.n_parts, errors.n_failed) == (10, 0)
@@ -138,7 +138,7 @@ def test_the_cost_of_a_fit_rules_how_many_are_made(cost, n_splits, n_parts):
 
 
 def test_three_quarters_where_no_half_can_be_fitted():
-    halves = [half for split in RowGroups(4).splits for half in split]
+    halves = [half for split in Folds(4).splits for half in split]
     parts, _ = fits(fails=halves, cost="passes", most=0.5)
     errors = parts.errors(3)
     assert (errors.n_parts, errors.n_failed, errors.reason) == (6, 2, "too little")

@@ -67,7 +67,7 @@ def rows_far_out(first, rng):
 
 def summed(rows, order, like=None):
     blocks = Blocks.from_array(rows)
-    dealt = deal_by_content(blocks)
+    folds = deal_by_content(blocks)
     if rows.shape[1] > 64:
-        return WideSums.of_blocks(blocks, order, dealt, 8 if like is None else 0, like)
-    return FramedSums.of_blocks(blocks, order, dealt, like)
+        return WideSums.of_blocks(blocks, order, folds, 8 if like is None else 0, like)
+    return FramedSums.of_blocks(blocks, order, folds, like)

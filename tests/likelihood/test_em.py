@@ -42,7 +42,7 @@ def test_a_number_is_a_number_of_plain_steps(problem, steps):
     found = refine(problem.update, over(problem.blocks()), steps)
     assert same(found.values, update.values)
     assert found.log_likelihood.tolist() == log_likelihood
-    assert not found.settled
+    assert not found.converged
     assert np.isnan(found.remaining)
 
 
@@ -50,7 +50,7 @@ def test_no_steps_make_no_pass(problem):
     found = refine(problem.update, lambda update, number: pytest.fail("a pass was made"), 0)
     assert same(found.values, problem.update.values)
     assert len(found.log_likelihood) == 0
-    assert not found.settled
+    assert not found.converged
 
 
 def test_steps_are_numbered(problem_of):
@@ -127,7 +127,7 @@ def test_auto_ends_where_two_thousand_plain_steps_do(make, seed):
     assert near > 60
     assert final(blocks, update, auto) > end - 0.5
     assert len(auto.log_likelihood) <= near / 3
-    assert auto.settled
+    assert auto.converged
     assert 0 <= auto.remaining < em._REMAINING
 
 
@@ -150,7 +150,7 @@ def test_auto_ends_where_two_thousand_plain_steps_do(make, seed):
 def test_auto_settles_on_every_update(problem_of, kind):
     problem = problem_of(kind, n=1500)
     auto, plain = (refine(problem.update, over(problem.blocks()), steps) for steps in ("auto", 300))
-    assert auto.settled
+    assert auto.converged
     assert len(auto.log_likelihood) < 80
     assert final(problem.blocks(), problem.update, auto) > final(problem.blocks(), problem.update, plain) - 0.5
     for value, start in zip(auto.values, problem.update.values, strict=True):
@@ -167,7 +167,7 @@ def test_auto_stops_at_the_most_steps():
     blocks, update = mixing(1)
     found = refine(update, over(blocks), "auto", most=9)
     assert len(found.log_likelihood) == 9
-    assert not found.settled
+    assert not found.converged
     assert found.remaining > em._REMAINING
 
 
@@ -247,7 +247,7 @@ def test_one_component(problem_of, kind):
     *values, _ = problem.update.values
     update = problem.update.at(*(value[:1] for value in values), np.ones(1))
     found, plain = (refine(update, over(problem.blocks()), steps) for steps in ("auto", 2))
-    assert found.settled
+    assert found.converged
     assert len(found.log_likelihood) <= 4
     for a, b in zip(found.values, plain.values, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9)
@@ -264,7 +264,7 @@ def test_a_start_at_the_optimum_stops_soon(problem):
     near = problem.update.at(*refine(problem.update, over(problem.blocks()), "auto").values)
     best = near.at(*refine(near, over(problem.blocks()), 800).values)
     found = refine(best, over(problem.blocks()), "auto")
-    assert found.settled
+    assert found.converged
     assert len(found.log_likelihood) <= 4
     assert found.remaining < 1e-3
 
@@ -285,7 +285,7 @@ def test_units_and_origin_change_nothing(problem_of, kind, unit, offset):
     moved = Blocks.from_array(x * unit + offset, lengths=problem.lengths)
     far = update.at(*there(update.values))
     found, expected = refine(far, over(moved), "auto"), refine(update, over(problem.blocks()), "auto")
-    assert found.settled
+    assert found.converged
     assert abs(len(found.log_likelihood) - len(expected.log_likelihood)) <= 5
     shift = x.size * np.log(unit)
     assert final(moved, far, found) + shift == pytest.approx(final(problem.blocks(), update, expected), abs=0.05)
@@ -299,7 +299,7 @@ def test_a_start_that_makes_the_data_impossible_is_left(problem_of):
     update = SymbolChainUpdate(startprob, transmat, emissionprob / emissionprob.sum(axis=1, keepdims=True))
     plain, auto = (refine(update, over(problem.blocks()), steps) for steps in (300, "auto"))
     assert auto.log_likelihood[0] == -np.inf
-    assert auto.settled
+    assert auto.converged
     assert final(problem.blocks(), update, auto) > final(problem.blocks(), update, plain) - 0.5
 
 
@@ -312,7 +312,7 @@ def test_data_that_stays_impossible_never_settles():
             return Kept("bernoulli", self.means, None, values[-1])
 
     found = refine(Kept("bernoulli", np.zeros((2, 3)), None, np.full(2, 0.5)), over(Blocks.from_array(x)), "auto")
-    assert not found.settled
+    assert not found.converged
     assert found.remaining == np.inf
     assert len(found.log_likelihood) <= 6
 
@@ -326,7 +326,7 @@ def test_zeros_are_kept_and_priors_lift_them(problem_of):
     for prior, zero in ((0.0, True), (0.1, False)):
         update = SymbolChainUpdate(startprob, transmat, emissionprob, prior)
         found = refine(update, over(problem.blocks()), "auto")
-        assert found.settled
+        assert found.converged
         assert (found.values[1][0, 1] == 0) == zero
         assert found.values[1][0, 1] >= 0 if zero else found.values[1][0, 1] > 1e-4
 
@@ -344,7 +344,7 @@ def test_objectives_that_are_no_numbers_are_stepped_back_from(problem_of):
 
     found = refine(problem.update, e_step, "auto")
     plain = refine(problem.update, over(problem.blocks()), 300)
-    assert found.settled
+    assert found.converged
     assert final(problem.blocks(), problem.update, found) > final(problem.blocks(), problem.update, plain) - 0.5
 
 
@@ -357,7 +357,7 @@ def test_variances_on_their_floor(problem_of):
     update = SphericalMixtureUpdate(*start, floor=1e-3)
     plain, auto = (refine(update, over(Blocks.from_array(x)), steps) for steps in (500, "auto"))
     assert (np.diff(plain.log_likelihood) > -1e-6).all()
-    assert auto.settled
+    assert auto.converged
     assert len(auto.log_likelihood) < 40
     assert auto.values[1][3] == 1e-3
     np.testing.assert_allclose(auto.values[0][3], x[-1], atol=1e-6)

@@ -117,8 +117,8 @@ def test_leaving_documents_out_settles_at_the_same_bits_for_any_number_of_thread
     found = []
     for n_jobs in (1, 2, 3):
         update, held, _ = leave_one_out(table, components, weights)
-        found.append(refine(update, over(Blocks.from_array(table), n_jobs), "auto", until=held.settled))
-        assert found[-1].settled
+        found.append(refine(update, over(Blocks.from_array(table), n_jobs), "auto", until=held.converged))
+        assert found[-1].converged
         assert len(found[-1].log_likelihood) < 200
     for other in found[1:]:
         assert all((a == b).all() for a, b in zip(found[0].values, other.values, strict=True))
@@ -134,5 +134,5 @@ def test_pseudo_counts_are_those_of_the_components():
         x = rng.multinomial(25, components[labels])
         held = Responsibilities.none(4000, 100, 8)
         update = LeaveOneOutUpdate(components, np.full(8, 0.125), np.array([1.0]), frequencies, held)
-        found = refine(update, over(Blocks.from_array(x)), "auto", until=held.settled)
+        found = refine(update, over(Blocks.from_array(x)), "auto", until=held.converged)
         assert 0.6 < float(found.values[2][0]) / pseudo < 1.6

@@ -72,7 +72,7 @@ def test_until_settled_it_climbs_as_high_as_many_plain_steps():
     many, few = (refine(update, over_pairs(counts), steps) for steps in (3000, "auto"))
     best, found = (objective(update.at(*each.values), counts) for each in (many, few))
     assert found > best - 0.05
-    assert few.settled
+    assert few.converged
     assert len(few.log_likelihood) < 150
     W = few.values[1].reshape(3, 3)
     np.testing.assert_allclose(W, W.T, atol=1e-12)

@@ -16,7 +16,7 @@ from latentia.moments import (
     moments_to_cumulants,
     set_partitions,
 )
-from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.passes import Blocks, Folds, accumulate
 
 POINTS = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 5.0]])
 
@@ -112,10 +112,10 @@ def test_k_statistics_from_fourth_moments():
     """Of groups of rows, those of the power sums; and blocks of them."""
     rng = np.random.default_rng(2)
     x = rng.exponential(size=(80, 4)) + 3
-    statistic = FourthMoments(Coordinates(np.full(4, 2.0), np.eye(4)), RowGroups())
+    statistic = FourthMoments(Coordinates(np.full(4, 2.0), np.eye(4)), Folds())
     state = accumulate(Blocks.from_array(x, block_rows=11), statistic)
     for groups in ((0, 1, 2, 3), (1, 2)):
-        rows = x[np.isin(RowGroups().of(np.arange(80)), groups)]
+        rows = x[np.isin(Folds().of(np.arange(80)), groups)]
         found = KStatistics(statistic.of(state, groups))
         every = np.arange(4)
         for order in (2, 3, 4):

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from latentia._threads import serial, threads
 from latentia.moments.products import (
     add_cubes,
     add_pair_gram,
@@ -11,6 +10,7 @@ from latentia.moments.products import (
     mixed_cube,
     third_moment,
 )
+from latentia.system.threads import serial, threads
 from latentia.tensor.operators import pair_products, symmetrised
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia._threads import serial, threads
 from latentia.moments.sparse_products import add_products, by_column, coded, gathered, products, squared_products
+from latentia.system.threads import serial, threads
 
 N, F, K = 70, 40, 9
 

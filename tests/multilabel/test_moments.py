@@ -22,7 +22,7 @@ from latentia.multilabel.moments import (
     WordsToLabels,
     frequent_words,
 )
-from latentia.passes import Blocks, RowGroups, accumulate, follow
+from latentia.passes import Blocks, Folds, accumulate, follow
 
 N, D, L, B = 60, 9, 5, 4
 
@@ -66,7 +66,7 @@ def moments_by_hand(counts, falling):
 def test_moments_are_sums_over_different_words(tables, blocks, falling, n_jobs):
     coordinates = np.random.default_rng(1).standard_normal((D, B))
     codes, factors = np.arange(D, dtype=np.int32), Factors(falling)
-    statistic = OccurrenceMoments(coordinates, codes, factors, RowGroups(3, 0))
+    statistic = OccurrenceMoments(coordinates, codes, factors, Folds(3, 0))
     found = statistic.of(accumulate(blocks, statistic, n_jobs), range(3))
     first, second, third = moments_by_hand(tables[0], falling)
     s = coordinates
@@ -89,7 +89,7 @@ def test_words_without_codes_have_no_coordinates(tables, blocks):
 
 def test_groups_add_up(blocks):
     coordinates, codes = np.random.default_rng(1).standard_normal((D, B)), np.arange(D, dtype=np.int32)
-    one, four = (OccurrenceMoments(coordinates, codes, Factors(False), RowGroups(g, 0)) for g in (1, 4))
+    one, four = (OccurrenceMoments(coordinates, codes, Factors(False), Folds(g, 0)) for g in (1, 4))
     whole, split = accumulate(blocks, [one, four])
     np.testing.assert_allclose(one.of(whole, [0]).third, four.of(split, range(4)).third, atol=1e-5)
     assert split.documents[:, 0].sum() == N

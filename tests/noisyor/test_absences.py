@@ -10,15 +10,15 @@ from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.noisyor.absences import CountedAbsences, ExactAbsences, PackedRows, Partition
 from latentia.noisyor.bits import count_pairs_among, packed_columns, turned
-from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.passes import Blocks, Folds, accumulate
 
-DEALT = RowGroups(4, 0)
-ALL = DEALT.all
+FOLD_SEED = Folds(4, 0)
+ALL = FOLD_SEED.all
 
 
 def counted(X, n_jobs=1, block_rows=None, columns=None):
     blocks = Blocks.from_array(X, block_rows=block_rows)
-    packed = accumulate(blocks, PackedRows(X.shape[1], DEALT), n_jobs)
+    packed = accumulate(blocks, PackedRows(X.shape[1], FOLD_SEED), n_jobs)
     return CountedAbsences(packed, columns, n_jobs)
 
 
@@ -30,7 +30,7 @@ def findings():
 
 
 def rows_of(X, groups):
-    return X[np.isin(DEALT.of(np.arange(len(X))), groups)]
+    return X[np.isin(FOLD_SEED.of(np.arange(len(X))), groups)]
 
 
 def log_absence(X, *findings):
@@ -121,7 +121,7 @@ def test_a_value_that_is_neither_is_named():
     X = np.zeros((200, 3))
     X[150, 1] = 2
     with pytest.raises(LatentiaError, match=r"Row 150 has 2 in column 'fever'.*present.*absent"):
-        accumulate(Blocks.from_array(X), PackedRows(3, DEALT, ["pain", "fever", "rash"]))
+        accumulate(Blocks.from_array(X), PackedRows(3, FOLD_SEED, ["pain", "fever", "rash"]))
 
 
 @pytest.mark.parametrize(("start", "stop", "first"), [(4, 150, 4), (20, 60, 60), (130, 150, 140)])

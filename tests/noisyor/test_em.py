@@ -168,9 +168,9 @@ def test_no_leak_is_zero(refine):
 
 def test_it_says_whether_it_has_settled(rows, model):
     checks = [NoisyOr(12, refine=refine, n_splits=0).fit(rows).evidence_["EM has converged"] for refine in (1, 2)]
-    settled = model.evidence_["EM has converged"]
-    assert [check.holds for check in (*checks, settled)] == [None, False, True]
-    assert 0 <= settled.measured <= LEAST_GAIN
+    converged = model.evidence_["EM has converged"]
+    assert [check.holds for check in (*checks, converged)] == [None, False, True]
+    assert 0 <= converged.measured <= LEAST_GAIN
 
 
 def test_more_steps_gain_no_more_than_it_says(rows, model):

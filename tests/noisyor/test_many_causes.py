@@ -19,7 +19,7 @@ from latentia.noisyor.absences import ExactAbsences, PackedRows, absences_of_row
 from latentia.noisyor.inference import Network, posteriors, questions
 from latentia.noisyor.inference.records import QUICKSCORE, SEARCH
 from latentia.noisyor.noisy_or import _with_systematic
-from latentia.passes import Blocks, accumulate, deal
+from latentia.passes import Blocks, accumulate, assign_folds
 from latentia.tensor.operators import SymmetricThree, multilinear, symmetrised
 
 ROUNDS = {"prior": None, "corrections": 2, "max_weight": 5.0}
@@ -45,8 +45,8 @@ def compared(weights, truth):
 
 def counted(X, seed=0):
     blocks = Blocks.from_array(X)
-    dealt = deal(blocks, seed)
-    return absences_of_rows(accumulate(blocks, PackedRows(X.shape[1], dealt)), np.arange(X.shape[1])), dealt
+    folds = assign_folds(blocks, seed)
+    return absences_of_rows(accumulate(blocks, PackedRows(X.shape[1], folds)), np.arange(X.shape[1])), folds
 
 
 @pytest.fixture(scope="module")
@@ -95,11 +95,11 @@ def test_exact_moments_give_the_network():
 
 def test_it_finds_the_causes_of_the_core_that_is_solved_for():
     truth = planted(15, 90, 20, 4)
-    source, dealt = counted(truth.sample(30_000, 5).X)
-    landmarks = Landmarks(source, 15, [dealt.all], 90, ROUNDS).network(dealt.all)
-    logs = source.logs(dealt.all)
+    source, folds = counted(truth.sample(30_000, 5).X)
+    landmarks = Landmarks(source, 15, [folds.all], 90, ROUNDS).network(folds.all)
+    logs = source.logs(folds.all)
     basis = basis_of_pairs(scaled_pairs(logs, np.exp(logs.single / 2)), 15)
-    solved = recover(moments_in_basis(source, basis, [], [dealt.all])[0][0], **ROUNDS).network
+    solved = recover(moments_in_basis(source, basis, [], [folds.all])[0][0], **ROUNDS).network
     cosines, error = compared(landmarks.weights, truth)
     _, exact = compared(solved.weights, truth)
     assert cosines.min() > 0.95
@@ -115,8 +115,8 @@ def test_half_as_many_causes_as_findings_are_found(truth, model):
 
 def test_the_number_of_causes_is_that_above_the_noise():
     truth = planted(65, 260, 40, 6)
-    source, dealt = counted(truth.sample(40_000, 7).X)
-    found, (low, high) = causes_above_noise(source, dealt)
+    source, folds = counted(truth.sample(40_000, 7).X)
+    found, (low, high) = causes_above_noise(source, folds)
     assert abs(found - 65) <= 1
     assert low <= found <= high
 

@@ -18,7 +18,7 @@ from latentia.noisyor import NoisyOr
 from latentia.noisyor._evidence import incoherence, spectral_boundedness
 from latentia.noisyor._expansion import higher_orders, power_coefficients
 from latentia.noisyor.absences import ExactAbsences
-from latentia.passes import Blocks, deal
+from latentia.passes import Blocks, assign_folds
 
 
 def errors(model, truth):
@@ -549,9 +549,9 @@ def test_errors_of_priors_are_distances_to_the_halves(truth):
 
 
 def model_halves(X):
-    dealt = deal(Blocks.from_array(X), 0)
-    group = dealt.of(np.arange(len(X)))
-    return [np.isin(group, half) for half in dealt.splits[0]]
+    folds = assign_folds(Blocks.from_array(X), 0)
+    group = folds.of(np.arange(len(X)))
+    return [np.isin(group, half) for half in folds.splits[0]]
 
 
 def test_evidence_of_exact_moments_is_not_measured():

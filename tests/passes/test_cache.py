@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia import LatentiaError, _scratch
+from latentia import LatentiaError
 from latentia.datasets.readers import read_corpus
 from latentia.exceptions import FileNotice
 from latentia.passes import Blocks, formats, read_cache, write_cache
 from latentia.passes.cache import _digest
+from latentia.system import scratch as _scratch
 
 TEXT = "2\n3\n3\n1 1 4\n1 3 2\n2 2 1\n"
 TABLE = np.array([[4, 0, 2], [0, 1, 0]])

@@ -18,7 +18,7 @@ from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.passes import Blocks, RowGroups, accumulate, checkpoint, checkpointing, on_cluster, write_cache
+from latentia.passes import Blocks, Folds, accumulate, checkpoint, checkpointing, on_cluster, write_cache
 from latentia.passes.cluster import Cluster
 from latentia.topics import AnchorTopics
 
@@ -118,7 +118,7 @@ def test_moments_of_chunks_are_added_with_their_weights(rows):
     times, chunks = np.arange(len(rows)) % 3, da.from_array(rows, chunks=(300, 6))
     blocks = Blocks.from_dask(chunks)
     np.testing.assert_array_equal(blocks.repeated(times).table(), np.repeat(rows, times, axis=0))
-    group, same = (one.group([0, 2], RowGroups()) for one in (blocks, Blocks.from_array(rows)))
+    group, same = (one.group([0, 2], Folds()) for one in (blocks, Blocks.from_array(rows)))
     own = np.arange(group.n_rows) % 2
     np.testing.assert_array_equal(group.repeated(own).table(), same.repeated(own).table())
     with pytest.raises(LatentiaError, match="weights already"):
@@ -227,7 +227,7 @@ def test_files_are_mapped_by_the_workers(client, rows, tmp_path):
     write_cache(tmp_path / "cache", [[rows, table]])
     blocks = Blocks.from_files(tmp_path / "cache", block_rows=250)
     assert len(pickle.dumps(blocks)) < 5000
-    group = blocks.group([0, 2], RowGroups(4, 1))
+    group = blocks.group([0, 2], Folds(4, 1))
     with on_cluster(client):
         (sums, processes), product = accumulate(group, Ranks()), accumulate(blocks, Gram(6))
     local, _ = accumulate(group, Ranks())

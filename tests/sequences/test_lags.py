@@ -1,7 +1,7 @@
 import numpy as np
 
 from latentia.moments.vectors import Coordinates
-from latentia.passes import Blocks, RowGroups
+from latentia.passes import Blocks, Folds
 from latentia.sequences._lags import followed, lagged_coordinates, one_hot_blocks, past_and_future
 
 
@@ -9,13 +9,13 @@ def test_past_and_future_stay_within_their_sequence():
     symbols = np.array([0, 1, 2, 0, 1, 2, 2, 1])[:, None]
     blocks = one_hot_blocks(Blocks.from_array(symbols, lengths=[5, 3]), 3)
     identity = Coordinates(np.zeros(3), np.eye(3), constant=False)
-    (past, step, future), groups = past_and_future(blocks[0], identity, np.zeros(3), RowGroups(4, 0, 2))
+    (past, step, future), groups = past_and_future(blocks[0], identity, np.zeros(3), Folds(4, 0, 2))
     assert step.toarray().argmax(axis=1).tolist() == [1, 2, 0, 2]
     assert past[:, :3].argmax(axis=1).tolist() == [0, 1, 2, 2]
     assert future[:, :3].argmax(axis=1).tolist() == [2, 0, 1, 1]
     np.testing.assert_allclose(past[2, 3:], [0.36, 0.6, 1.0])  # steps 2, 1 and 0 of the first sequence
     np.testing.assert_allclose(future[3, 3:], [0, 1.0, 0])
-    assert (groups == RowGroups(4, 0, 2).of(np.array([1, 2, 3, 6]))).all()
+    assert (groups == Folds(4, 0, 2).of(np.array([1, 2, 3, 6]))).all()
     assert followed(np.array([2, 1, 3]), 1).tolist() == [0, 3, 4]
 
 

@@ -9,7 +9,7 @@ from latentia import LatentiaError, load, save
 from latentia.datasets import planted
 from latentia.exceptions import AnchorWarning, DroppedDataWarning, NegativeRecoveryWarning, NonIntegerCountWarning
 from latentia.metrics import nearest_distances, recovery_errors
-from latentia.passes import Blocks, RowGroups, write_cache
+from latentia.passes import Blocks, Folds, write_cache
 from latentia.topics import AnchorTopics, _anchors
 
 
@@ -320,7 +320,7 @@ def test_halves_that_cannot_carry_the_topics(corpus):
 
 def test_parts_that_cannot_be_fitted_are_counted():
     """Topics of one group of documents each: halves lack two of them."""
-    rng, groups = np.random.default_rng(0), RowGroups(4, 0, 2).of(np.arange(400))  # two neighbours are dealt together
+    rng, groups = np.random.default_rng(0), Folds(4, 0, 2).of(np.arange(400))  # two neighbours are dealt together
     topics = np.where(rng.random(400) < 0.5, 3, groups)
     x = np.zeros((400, 24))
     for row, topic in zip(x, topics, strict=True):

@@ -7,7 +7,7 @@ from scipy import sparse
 from latentia.datasets import planted
 from latentia.metrics import recovery_errors
 from latentia.moments import Cooccurrence
-from latentia.passes import Blocks, RowGroups
+from latentia.passes import Blocks, Folds
 from latentia.topics import AnchorTopics, _embedding
 from latentia.topics._pooled import NoisyPoints, pooled_vertices, sharpened_vertices
 
@@ -87,7 +87,7 @@ def test_noise_is_its_formula(n_jobs):
     rng = np.random.default_rng(0)
     x = rng.poisson(1.0, (40, 12)) + np.eye(40, 12, dtype=int)
     test, values = rng.standard_normal((12, 70)), rng.random(66)
-    q = Cooccurrence(Blocks.from_array(x, block_rows=16), dealt=RowGroups(4), n_jobs=n_jobs)
+    q = Cooccurrence(Blocks.from_array(x, block_rows=16), folds=Folds(4), n_jobs=n_jobs)
     products, noise, _ = q.noisy_pass(test, values)
     expected = noise_as_written(x[x.sum(axis=1) > 1], test[:, :66], test[:, :66] * values)
     np.testing.assert_allclose(noise, expected, rtol=1e-10)
@@ -97,7 +97,7 @@ def test_noise_is_its_formula(n_jobs):
 def test_copies_of_documents_do_not_lower_the_noise(few):
     copies = sparse.csr_array(sparse.vstack([few] * 4))
     leaders = np.arange(copies.shape[0]) % few.shape[0]
-    once, often = sketches(few, 8), sketches(copies, 8, dealt=RowGroups(4, 0, 1, leaders))
+    once, often = sketches(few, 8), sketches(copies, 8, folds=Folds(4, 0, 1, leaders))
     assert often.noise == pytest.approx(once.noise, rel=1e-2)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.passes import Blocks, RowGroups
+from latentia.passes import Blocks, Folds
 from latentia.topics._ordering import own_order
 
 
@@ -39,17 +39,17 @@ def test_columns_and_rows_are_found_again(counts, order):
 
 def test_rows_keep_their_groups(order):
     copies = np.arange(60) // 2 * 2
-    for dealt in (RowGroups(4, 3, 5), RowGroups(4, 3, 1, copies)):
-        np.testing.assert_array_equal(order.dealt(dealt).of(np.arange(60)), dealt.of(order.rows))
-    one = order.group((0, 2), order.dealt(RowGroups(4, 3)))
+    for folds in (Folds(4, 3, 5), Folds(4, 3, 1, copies)):
+        np.testing.assert_array_equal(order.folds(folds).of(np.arange(60)), folds.of(order.rows))
+    one = order.group((0, 2), order.folds(Folds(4, 3)))
     assert one.blocks.n_rows == 30
-    assert order.whole(RowGroups(4, 3)).n == 1
+    assert order.whole(Folds(4, 3)).n == 1
 
 
 def test_selected_rows_are_known_by_their_numbers_in_the_source(counts):
-    dealt = RowGroups(2, 5)
-    half = own_order(Blocks.from_array(counts).group([1], dealt), read, 10_000)
-    assert set(half.rows) == set(np.flatnonzero(dealt.of(np.arange(60)) == 1))
+    folds = Folds(2, 5)
+    half = own_order(Blocks.from_array(counts).group([1], folds), read, 10_000)
+    assert set(half.rows) == set(np.flatnonzero(folds.of(np.arange(60)) == 1))
 
 
 def test_large_tables_stay_as_they_came(counts):
@@ -58,4 +58,4 @@ def test_large_tables_stay_as_they_came(counts):
     assert order.blocks is blocks
     assert order.rows is None
     np.testing.assert_array_equal(order.columns, np.arange(40))
-    assert order.dealt(RowGroups(4)) == order.whole(RowGroups(4)) == RowGroups(4)
+    assert order.folds(Folds(4)) == order.whole(Folds(4)) == Folds(4)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .._terminal import say
 from ..contrastive import BackgroundPCA
 from ..datasets.tables import Table, Wanted, listed
 from ..exceptions import LatentiaError
 from ..report.background import FILES, summarize_background
 from ..summaries import Summary
+from ..system.terminal import say
 from ._run import Run
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import (

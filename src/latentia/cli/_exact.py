@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._terminal import say
 from ..exceptions import LatentiaError
 from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
 from ..report.parts import count
+from ..system.terminal import say
 from ._json import plain
 from ._results import Results
 from ._shared import ReadOptions, named, write_csv

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, ClassVar
 
-from .._scratch import NO_LINKS, real_path, scratch_folder
 from ..exceptions import LatentiaError
+from ..system.scratch import NO_LINKS, real_path, scratch_folder
 
 MODEL_FILE = "model.npz"
 RESULT_FILE = "result.json"

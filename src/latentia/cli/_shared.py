@@ -21,9 +21,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from .. import persistence
-from .._progress import progress_bar
-from .._scratch import can_write, whole_file
-from .._terminal import Terminal, say
 from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import describe, number_text
@@ -31,12 +28,15 @@ from ..evidence.sentences import ERRORS_SENTENCE
 from ..evidence.sizes import Size, all_sizes, falls, recommend
 from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, Folds
 from ..passes.formats import known_encoding
 from ..reading import Asked, Reading, kept_readings, readings
 from ..report.parts import first_sentence
 from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
+from ..system.progress import progress_bar
+from ..system.scratch import can_write, whole_file
+from ..system.terminal import Terminal, say
 from ._json import plain
 from ._options import check_choice
 from ._results import MODEL_FILE, RESULT_FILE, Results
@@ -336,11 +336,11 @@ def hold_out(rows: Any, source: str, stretch: int = 1, n_parts: int = 10) -> tup
 
     So many neighbouring rows stay together, where they are alike.
     """
-    dealt = RowGroups(n_parts, 1, stretch)
+    folds = Folds(n_parts, 1, stretch)
     if isinstance(rows, Blocks):
-        train, test, n = rows.group(range(1, n_parts), dealt), rows.group([0], dealt), rows.n_rows
+        train, test, n = rows.group(range(1, n_parts), folds), rows.group([0], folds), rows.n_rows
     else:
-        held, n = dealt.of(np.arange(rows.shape[0])) == 0, rows.shape[0]
+        held, n = folds.of(np.arange(rows.shape[0])) == 0, rows.shape[0]
         train, test = rows[~held], rows[held]
     if n < _FEWEST:
         raise LatentiaError(f"{n} rows are too few to hold some out; give one number with -k.", source=source)

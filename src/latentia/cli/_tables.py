@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from .._terminal import say
 from ..datasets import tables
 from ..datasets.tables import Table, Wanted, check_columns, listed, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
+from ..system.terminal import say
 from ._shared import ReadOptions, cells_explained
 
 MISSING = "drop", "mean"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .._terminal import say
 from ..datasets import Corpus, readers
 from ..datasets.tables import listed
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes import Blocks
 from ..passes.formats import reusable
 from ..reading import has_columns, readings
+from ..system.terminal import say
 from ..words import stop_words as words_of
 from ._shared import ReadOptions, existing
 

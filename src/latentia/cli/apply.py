@@ -13,10 +13,10 @@ from typing import Any
 from sklearn.utils import get_tags
 
 from .. import persistence
-from .._terminal import say
 from ..exceptions import LatentiaError
 from ..families import family_of
 from ..reading import is_excel, reading_as
+from ..system.terminal import say
 from ._results import MODEL_FILE, Results
 from ._run import asked_of
 from ._shared import ReadOptions, named

@@ -19,9 +19,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from .._control_characters import escape_controls
-from .._terminal import Terminal, say
 from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
 from ..families import FAMILIES
+from ..system.terminal import Terminal, say
 from ._json import JSON, plain
 from ._options import as_command, in_options
 from ._panels import in_panels

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._terminal import say
 from ..communities import MixedMembershipBlockModel
 from ..datasets import read_graph, read_new_nodes
 from ..evidence.sizes import all_sizes, and_beyond
@@ -16,6 +15,7 @@ from ..exceptions import LatentiaError
 from ..moments import Graph
 from ..report.communities import memberships_of, summarize_communities
 from ..report.parts import count
+from ..system.terminal import say
 from ._run import Run
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import split_names

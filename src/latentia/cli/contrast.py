@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from .. import contrastive
-from .._scratch import real_path
-from .._terminal import say
 from ..contrastive.views import MOST_IN_TENSORS
 from ..datasets.tables import dense, places_of
 from ..datasets.views import Views, match_rows, read_views
@@ -21,6 +19,8 @@ from ..report.contrast import FILES, NOUNS, SCORES, rows_of, summarize_contrast
 from ..report.contrast_peers import KINDS, contrast_peers, differences, kind_of
 from ..report.parts import count
 from ..summaries import Summary
+from ..system.scratch import real_path
+from ..system.terminal import say
 from ._background import contrast_background
 from ._run import Run
 from ._shared import Comparison, ReadOptions, cells_explained, learn, parse_sizes

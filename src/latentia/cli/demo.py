@@ -20,7 +20,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import adjusted_rand_score
 
 from .. import persistence
-from .._terminal import Terminal, say
 from ..communities import MixedMembershipBlockModel
 from ..contrastive import ContrastiveRegression
 from ..datasets import load_bible, planted, readers
@@ -37,6 +36,7 @@ from ..noisyor import NoisyOr
 from ..report.page import render, write_page
 from ..report.parts import mark_of, version
 from ..sequences import SpectralHMM
+from ..system.terminal import Terminal, say
 from ..topics import AnchorTopics
 from ._compiling import announced
 from ._results import Results

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._scratch import real_path
-from .._terminal import say
 from ..datasets.images import (
     COLOURS,
     image_words,
@@ -30,6 +28,8 @@ from ..exceptions import DroppedDataWarning, LatentiaError
 from ..report.dictionary import Restored, codes_of, summarize_dictionary
 from ..report.parts import count
 from ..summaries import Summary
+from ..system.scratch import real_path
+from ..system.terminal import say
 from ._run import Run
 from ._shared import (
     Comparison,

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .._terminal import say
 from ..datasets.sequences import RARE, Sequences, read_sequences
 from ..exceptions import LatentiaError
-from ..passes import RowGroups
+from ..passes import Folds
 from ..persistence import load
 from ..report.hmm import rows_of, summarize_hmm
 from ..report.parts import count
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..summaries import Column, Summary
+from ..system.terminal import say
 from ._run import Run
 
 from ._shared import (  # isort: skip
@@ -218,7 +218,7 @@ def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
     sequence = np.repeat(np.arange(len(data.lengths)), data.lengths)
     within = np.arange(len(sequence)) - np.repeat(np.cumsum(data.lengths) - data.lengths, data.lengths)
     tenth = 10 * sequence + 10 * within // data.lengths[sequence]
-    part = (RowGroups(10, 1).of(sequence if whole else tenth) == 0).astype(int)
+    part = (Folds(10, 1).of(sequence if whole else tenth) == 0).astype(int)
     if data.symbols:
         unknown = data.there & ~np.isin(data.steps, np.unique(data.steps[part == 0]))
         part[(part == 1) & unknown] = 2

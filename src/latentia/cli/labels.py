@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._progress import progress_bar
-from .._terminal import say
 from .._validation import column_names
 from ..datasets.labelled import Labelled, read_labelled, read_rows
 from ..exceptions import LatentiaError
@@ -27,6 +25,8 @@ from ..reading import has_columns
 from ..report.labels import Names, summarize_labels
 from ..report.parts import count
 from ..summaries import Summary, write_csv
+from ..system.progress import progress_bar
+from ..system.terminal import say
 from ._run import Run
 from ._shared import (
     Comparison,

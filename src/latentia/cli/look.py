@@ -9,9 +9,9 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from .._terminal import Terminal, say
 from ..passes.formats import STANDARD_INPUT, reusable
 from ..reading import Reading, look_at
+from ..system.terminal import Terminal, say
 from ._run import asked_of
 
 _HEADS = "column", "role", "why", "examples", "missing"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._terminal import say
 from ..datasets import Pairs, match_pairs, read_pairs, read_text_pairs
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
@@ -17,6 +16,7 @@ from ..reading import has_columns
 from ..report.matrix import community_evidence, summarize_matrix
 from ..report.parts import evidence_of
 from ..summaries import Column, Table
+from ..system.terminal import say
 from ._run import Run
 from ._shared import Comparison, ReadOptions, Rows, existing, highest, learn, parse_sizes
 from ._tables import split_names

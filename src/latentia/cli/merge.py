@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .._additive import merge as merged
+from ..fitting.additive import merge as merged
 from ._results import Results
 from .update import kept_model, learn_again
 

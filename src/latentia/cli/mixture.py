@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._terminal import say
 from ..datasets.tables import places_of
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..passes import Blocks
 from ..report.mixture import means_of, rows_of, summarize_mixture
 from ..summaries import Summary
+from ..system.terminal import say
 from ._effects import Covariates, effects_of
 from ._mixed import frame_of, mixture_of_kinds, read_same_kinds
 from ._options import check_choice

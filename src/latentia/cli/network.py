@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._progress import progress_bar
-from .._terminal import say
 from ..datasets import readers
 from ..datasets.tables import is_table
 from ..deep import SparseNetwork
@@ -22,6 +20,8 @@ from ..reading import has_columns
 from ..report.network import summarize_network
 from ..report.noisy_or import percent
 from ..report.parts import count
+from ..system.progress import progress_bar
+from ..system.terminal import say
 from ._run import Run
 from ._shared import ReadOptions, existing, learn, write_csv
 from ._tables import Labels, Table, announce, binary, described, quoted, read_like, read_numbers

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .._scratch import real_path
-from .._terminal import say
 from ..datasets.arrays import is_array, read_array
 from ..datasets.images import Pictures, check_pixels, image_words, is_image, pixel_names, read_pictures, write_image
 from ..evidence.sizes import CANDIDATES, all_sizes, until_enough
@@ -22,6 +20,8 @@ from ..report.dictionary import row_errors
 from ..report.nmf import contributions, map_of, picture_of_component, rows_of, summarize_counts, summarize_nmf
 from ..report.parts import count
 from ..summaries import Summary
+from ..system.scratch import real_path
+from ..system.terminal import say
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
 from ._results import Results

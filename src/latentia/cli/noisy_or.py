@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._progress import progress_bar
-from .._terminal import say
 from ..datasets.baskets import read_baskets
 from ..evidence import bounds
 from ..exceptions import LatentiaError
@@ -20,6 +18,8 @@ from ..noisyor.inference import ENUMERATION, QUICKSCORE, SAMPLING, SEARCH, Poste
 from ..passes import Blocks
 from ..report.noisy_or import percent, summarize_noisy_or
 from ..summaries import Summary, write_csv
+from ..system.progress import progress_bar
+from ..system.terminal import say
 from ._options import in_options
 from ._run import Run
 from ._tables import read_like

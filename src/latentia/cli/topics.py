@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from .. import summaries
-from .._terminal import say
 from .._validation import column_names
 from ..datasets import Corpus, readers
 from ..exceptions import LatentiaError
@@ -20,6 +19,7 @@ from ..metrics import npmi_coherence, umass_coherence, unique_words
 from ..passes import Blocks
 from ..reading import open_table
 from ..report.topics import names_of, rows_of, summarize_topics, topic_headings
+from ..system.terminal import say
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ..topics.race import Race, race_on_hidden_words
 from ._effects import check_effects, effects_of

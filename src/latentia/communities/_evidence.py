@@ -28,17 +28,17 @@ from ..evidence import (
     at_least,
     at_most,
     bounds,
+    convergence_checks,
     error_checks,
     left_out,
     noise_limit,
     rank_checks,
-    settled_checks,
     trivial_checks,
 )
 from ..metrics import link_auc
 from ..moments import Graph
 from ._fit import Found
-from ._model import Communities, Ends
+from ._model import Communities, EdgeLists
 from ._scatter import Scatter
 
 TRUSTED = 0.5  # mean relative l1 error of a community (0 to 2)
@@ -88,7 +88,7 @@ class Measured:
     Attributes
     ----------
     graph : Graph
-    ends : Ends
+    ends : EdgeLists
     found : Found
     errors : PartErrors
     parts : list of Part
@@ -103,7 +103,7 @@ class Measured:
     """
 
     graph: Graph
-    ends: Ends
+    ends: EdgeLists
     found: Found
     errors: PartErrors
     parts: list[Part]
@@ -299,7 +299,7 @@ def checks(m: Measured) -> list[Check]:
         *_spectral_checks(m, k),
         *_graph_checks(m),
         *_theorem_checks(m, k, n),
-        *settled_checks(found.mixed.refinement),
+        *convergence_checks(found.mixed.refinement),
     ]
 
 

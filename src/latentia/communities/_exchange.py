@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ._model import Ends, of_memberships, tied
+from ._model import EdgeLists, of_memberships, tied
 from ._refine import Mixed, Shape, one_community
 
 _MOST = 8  # exchanges
@@ -22,7 +22,7 @@ _STEPS = 4
 _LEAST = 1e-6  # gain, as a share of the log-likelihood
 
 
-def exchanged(ends: Ends, points: np.ndarray, found: Mixed, shape: Shape, n_jobs: int | None = None) -> Mixed:
+def exchanged(ends: EdgeLists, points: np.ndarray, found: Mixed, shape: Shape, n_jobs: int | None = None) -> Mixed:
     """The fit after exchanges, each of which makes the edges more probable.
 
     Parameters
@@ -48,7 +48,7 @@ def exchanged(ends: Ends, points: np.ndarray, found: Mixed, shape: Shape, n_jobs
     return found
 
 
-def gain_of_rates(ends: Ends, found: Mixed, corrected: bool) -> float:
+def gain_of_rates(ends: EdgeLists, found: Mixed, corrected: bool) -> float:
     """What the log-likelihood gains if every pair of communities has a rate of its own, memberships staying as they are."""
     labels, k = found.communities.memberships.argmax(axis=1), found.communities.memberships.shape[1]
     free, tied = (_Table.of(ends, labels, k, Shape(corrected, one)).value() for one in (False, True))
@@ -59,7 +59,7 @@ def _last(one: Mixed) -> float:
     return float(one.refinement.log_likelihood[-1])
 
 
-def _promising(ends: Ends, points: np.ndarray, labels: np.ndarray, k: int, shape: Shape) -> list[np.ndarray]:
+def _promising(ends: EdgeLists, points: np.ndarray, labels: np.ndarray, k: int, shape: Shape) -> list[np.ndarray]:
     """Labels after the exchanges of highest predicted gain, those above zero."""
     whole = _Table.of(ends, labels, k, shape)
     splits = {c: half for c in range(k) if (half := _halves(points, labels, c)) is not None}
@@ -108,7 +108,7 @@ class _Table:
         self.edges, self.out, self.into, self.homophilic = edges, out, into, homophilic
 
     @classmethod
-    def of(cls, ends: Ends, labels: np.ndarray, k: int, shape: Shape) -> _Table:
+    def of(cls, ends: EdgeLists, labels: np.ndarray, k: int, shape: Shape) -> _Table:
         places = np.arange(len(labels))
         members = sparse.csr_array((np.ones(len(labels)), (places, labels)), shape=(len(labels), k))
         edges = (members.T @ (ends.adjacency @ members)).toarray()

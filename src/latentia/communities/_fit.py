@@ -11,7 +11,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from ..evidence import noise_limit
 from ..likelihood import Refine, Refinement
 from ._exchange import exchanged, gain_of_rates
-from ._model import Communities, Ends, of_memberships
+from ._model import Communities, EdgeLists, of_memberships
 from ._partitioned import partitioned
 from ._refine import Mixed, Shape, cut_memberships, mixed_memberships, one_community
 from ._residual import residual_ratio
@@ -103,7 +103,7 @@ class Begun:
     corrected: bool = False
 
 
-def fit_communities(ends: Ends, choices: Choices) -> Found:
+def fit_communities(ends: EdgeLists, choices: Choices) -> Found:
     """Fit a model.
 
     1. Leading directions of the scaled adjacency matrix, and moments of stars in them (`spectral_start`).
@@ -116,7 +116,7 @@ def fit_communities(ends: Ends, choices: Choices) -> Found:
     return finish(ends, begin(ends, start, choices), choices)
 
 
-def begin(ends: Ends, start: Start, choices: Choices) -> Begun:
+def begin(ends: EdgeLists, start: Start, choices: Choices) -> Begun:
     """Starts from the moments of stars."""
     if choices.method == "partitioned":
         return Begun(start, [])
@@ -131,7 +131,7 @@ def begin(ends: Ends, start: Start, choices: Choices) -> Begun:
     return Begun(start, starts, spread, corrected)
 
 
-def finish(ends: Ends, begun: Begun, choices: Choices) -> Found:
+def finish(ends: EdgeLists, begun: Begun, choices: Choices) -> Found:
     """The model from its starts."""
     if choices.method == "partitioned":
         return _partitioned(ends, choices, begun.start)
@@ -144,14 +144,14 @@ def finish(ends: Ends, begun: Begun, choices: Choices) -> Found:
 
 
 def _refined(
-    ends: Ends, starts: list[np.ndarray], corrected: bool, start: Start, choices: Choices
+    ends: EdgeLists, starts: list[np.ndarray], corrected: bool, start: Start, choices: Choices
 ) -> tuple[Mixed, Shape]:
     k, n_jobs = choices.n_components, choices.n_jobs
     best, shape = _best_start(ends, starts, corrected, start, choices)
     best = exchanged(ends, coordinates(ends, start), best, shape, n_jobs)
     if choices.alpha0 == 0 or k == 1:
         return one_community(ends, best.communities, shape, choices.steps, n_jobs=n_jobs), shape
-    best = one_community(ends, best.communities, shape, "auto", settled=_ROUGH, most=_FEW, n_jobs=n_jobs)
+    best = one_community(ends, best.communities, shape, "auto", converged=_ROUGH, most=_FEW, n_jobs=n_jobs)
     if choices.alpha0 is None:
         return _of_best_alpha(ends, best, shape, choices), shape
     alpha = _even(choices.alpha0, k)
@@ -160,7 +160,7 @@ def _refined(
 
 
 def _best_start(
-    ends: Ends, starts: list[np.ndarray], corrected: bool, start: Start, choices: Choices
+    ends: EdgeLists, starts: list[np.ndarray], corrected: bool, start: Start, choices: Choices
 ) -> tuple[Mixed, Shape]:
     """The most probable fit of some steps from the starts, and whether it is homophilic."""
 
@@ -198,13 +198,13 @@ def _different(starts: list[np.ndarray]) -> list[np.ndarray]:
     return found
 
 
-def _explained(ends: Ends, c: Communities, start: Start, choices: Choices) -> bool:
+def _explained(ends: EdgeLists, c: Communities, start: Start, choices: Choices) -> bool:
     """Whether a model leaves nothing of the edges but noise."""
     left = residual_ratio(ends, c, start.space, choices.seed, choices.n_jobs)
     return left <= noise_limit(len(start.space.scale))
 
 
-def _of_best_alpha(ends: Ends, best: Mixed, shape: Shape, choices: Choices) -> Mixed:
+def _of_best_alpha(ends: EdgeLists, best: Mixed, shape: Shape, choices: Choices) -> Mixed:
     """The fit with the least alpha_0 under which edges scatter as memberships say; if none does, of highest evidence.
 
     Evidence alone would take alpha_0 too small: its bound is the looser, the more mixed nodes are.
@@ -225,12 +225,12 @@ def _of_best_alpha(ends: Ends, best: Mixed, shape: Shape, choices: Choices) -> M
     return mixed_memberships(ends, chosen.communities, shape, chosen.dirichlet, choices.steps, **options)
 
 
-def _affordable(ends: Ends, choices: Choices, steps: tuple[int, int]) -> int:
+def _affordable(ends: EdgeLists, choices: Choices, steps: tuple[int, int]) -> int:
     """Number of trial steps: more of them on small graphs."""
     return int(np.clip(_WORK / (ends.table.nnz * choices.n_components), *steps))
 
 
-def _by_theorem(ends: Ends, start: np.ndarray, corrected: bool, choices: Choices) -> Mixed:
+def _by_theorem(ends: EdgeLists, start: np.ndarray, corrected: bool, choices: Choices) -> Mixed:
     """Memberships of the tensor, reassigned once by all edges."""
     alpha0 = choices.alpha0 or 0.0
     begun = of_memberships(ends, start, corrected)
@@ -238,7 +238,7 @@ def _by_theorem(ends: Ends, start: np.ndarray, corrected: bool, choices: Choices
     return _as_is(ends, memberships, corrected, _even(alpha0, choices.n_components))
 
 
-def _partitioned(ends: Ends, choices: Choices, start: Start) -> Found:
+def _partitioned(ends: EdgeLists, choices: Choices, start: Start) -> Found:
     alpha0 = choices.alpha0 or 0.0
     found = partitioned(ends.adjacency, choices.n_components, alpha0, seed=choices.seed, n_jobs=choices.n_jobs)
     corrected = bool(choices.corrected)
@@ -246,7 +246,7 @@ def _partitioned(ends: Ends, choices: Choices, start: Start) -> Found:
     return Found(mixed.sorted(), alpha0, Shape(corrected, False), start, dispersion(ends, found.memberships))
 
 
-def _as_is(ends: Ends, memberships: np.ndarray, corrected: bool, alpha: np.ndarray) -> Mixed:
+def _as_is(ends: EdgeLists, memberships: np.ndarray, corrected: bool, alpha: np.ndarray) -> Mixed:
     """A model of these memberships, without steps."""
     communities = of_memberships(ends, memberships, corrected)
     pi = communities.memberships
@@ -257,7 +257,7 @@ def _as_is(ends: Ends, memberships: np.ndarray, corrected: bool, alpha: np.ndarr
     return Mixed(communities, alpha, float("-inf"), None, Refinement.none())
 
 
-def dispersion(ends: Ends, memberships: np.ndarray) -> float:
+def dispersion(ends: EdgeLists, memberships: np.ndarray) -> float:
     """Sum over nodes of (d_i - e_i)^2 / e_i over their number, e_i being the mean degree in the node's communities.
 
     One for nodes without an activity of their own; of directed graphs the larger one of both directions.

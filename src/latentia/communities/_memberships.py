@@ -21,8 +21,8 @@ import numpy as np
 from numba import njit
 from scipy.special import digamma, polygamma
 
-from .._threads import for_chunks
 from ..linalg import row_pieces
+from ..system.threads import for_chunks
 
 CUTS = (1.0, 2.0, 3.0)
 """Multiples of the noise at which starting shares are cut."""

@@ -9,11 +9,11 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import Estimator, check_size, fitted
 from .._parameters import Choice, Number, check_parameter, seed_of
 from .._validation import number_table
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
+from ..fitting.base import Estimator, check_size, fitted
 from ..likelihood import draw_edges
 from ..metrics import link_auc
 from ..passes import Blocks

@@ -17,7 +17,7 @@ _EMPTY = 1e-12  # of the total activity of pairs
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class EdgeLists:
     """A graph whose nodes all have edges.
 
     Attributes
@@ -139,7 +139,7 @@ def tied(joint: np.ndarray, mass: np.ndarray) -> np.ndarray:
     return np.where(apart, mass * (float(joint[apart].sum()) / across), joint) if across > 0 else joint
 
 
-def of_memberships(ends: Ends, memberships: np.ndarray, corrected: bool) -> Communities:
+def of_memberships(ends: EdgeLists, memberships: np.ndarray, corrected: bool) -> Communities:
     """A model with these memberships, and P from the edges between them.
 
     With degree correction the activity is a node's degree over the mean degree in its communities.

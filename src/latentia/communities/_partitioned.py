@@ -39,10 +39,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from .._threads import one_blas_thread
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..linalg import block_krylov_svd, sparse_product
 from ..metrics import match_components
+from ..system.threads import one_blas_thread
 from ..tensor import decompose
 from ..tensor.operators import symmetrised
 from ._model import inside_and_across, noise_multiple
@@ -174,7 +174,7 @@ def partitioned(
     _check(adjacency, n_components, alpha0, method)
     with one_blas_thread():
         task = _Task(adjacency, n_components, alpha0, seed, method, n_jobs)
-        return _learned(task, _dealt(adjacency.shape[0], seed))
+        return _learned(task, _assign_folds(adjacency.shape[0], seed))
 
 
 def _learned(task: _Task, parts: _Parts) -> Partitioned:
@@ -218,7 +218,7 @@ def _too_many(n_components: int, reason: str) -> LatentiaError:
     )
 
 
-def _dealt(n_nodes: int, seed: int) -> _Parts:
+def _assign_folds(n_nodes: int, seed: int) -> _Parts:
     """Five random parts whose sizes differ by one at most."""
     order = np.random.default_rng(seed).permutation(n_nodes)
     return _Parts(*(np.sort(part) for part in np.array_split(order, _PARTS)))

@@ -27,7 +27,7 @@ from ..likelihood import Distributions, Expected, Refine, Refinement, Values, re
 from ..linalg import ratio_product, sparse_product
 from ..simplex import distributions
 from ._memberships import dirichlet_fit, dirichlet_posteriors
-from ._model import Communities, Ends, balanced, inside_and_across, l1_moved, noise_multiple, of_memberships, tied
+from ._model import Communities, EdgeLists, balanced, inside_and_across, l1_moved, noise_multiple, of_memberships, tied
 
 _SETTLED = 1e-3  # mean l1 move of memberships in a step
 _MOST, _MOST_MIXED = 60, 12  # steps
@@ -98,12 +98,12 @@ class Mixed(NamedTuple):
 
 
 def one_community(
-    ends: Ends,
+    ends: EdgeLists,
     start: Communities,
     shape: Shape,
     steps: Refine,
     *,
-    settled: float = _SETTLED,
+    converged: float = _SETTLED,
     most: int = _MOST,
     n_jobs: int | None = None,
 ) -> Mixed:
@@ -114,18 +114,18 @@ def one_community(
     start : Communities
     shape : Shape
     steps : int or "auto"
-    settled : float
+    converged : float
         Mean l1 move of memberships below which "auto" ends.
     most : int
         Most steps of "auto".
     """
     step = _OneCommunity(ends, start, shape, n_jobs)
-    refinement = refine(step.update(), step, steps, until=lambda: step.moved < settled or step.number >= most)
+    refinement = refine(step.update(), step, steps, until=lambda: step.moved < converged or step.number >= most)
     return Mixed(step.model(), np.zeros(len(step.communities.connectivity)), step.evidence, None, refinement)
 
 
 def mixed_memberships(
-    ends: Ends,
+    ends: EdgeLists,
     start: Communities,
     shape: Shape,
     alpha: np.ndarray,
@@ -185,7 +185,7 @@ class _JointUpdate:
 class _Step(ABC):
     """An E-step that holds the memberships."""
 
-    ends: Ends
+    ends: EdgeLists
     communities: Communities
     shape: Shape
     n_jobs: int | None
@@ -303,7 +303,7 @@ class _MixedMemberships(_Step):
         return Communities(memberships, before.connectivity, activity, activity_in)
 
 
-def _with_memberships(ends: Ends, memberships: np.ndarray, corrected: bool, before: Communities) -> Communities:
+def _with_memberships(ends: EdgeLists, memberships: np.ndarray, corrected: bool, before: Communities) -> Communities:
     """New memberships with the activity that they say; P stays as it was."""
     if not corrected:
         return Communities(memberships, before.connectivity, before.activity, before.activity_in)
@@ -358,7 +358,7 @@ def _mean_deviation(gamma: np.ndarray) -> np.ndarray:
 # --- averages over neighbours -------------------------------------------------------------------------------------
 
 
-def _regression(ends: Ends, c: Communities, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _regression(ends: EdgeLists, c: Communities, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """theta_i pi_i by least squares from the neighbours' memberships, (n, K), and factors of deviations, (n,) and (K,).
 
     The sums G_i = sum_j A_ij pi_j have mean theta_i pi_i^T P V^T pi, and a covariance of about d_i times the mean of pi pi^T
@@ -384,7 +384,7 @@ def _second(pi: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     return (pi * degrees[:, None]).T @ pi / degrees.sum()
 
 
-def cut_memberships(ends: Ends, c: Communities, alpha0: float, n_jobs: int | None = None) -> np.ndarray:
+def cut_memberships(ends: EdgeLists, c: Communities, alpha0: float, n_jobs: int | None = None) -> np.ndarray:
     """Memberships by one reassignment: least squares from the neighbours', cut at a multiple of the noise.
 
     The multiple is 3 for alpha_0 up to .2, falls to 1.5 at alpha_0 = 1, and one community is left where alpha_0 = 0.
@@ -399,7 +399,9 @@ def cut_memberships(ends: Ends, c: Communities, alpha0: float, n_jobs: int | Non
     return _normalised(np.where((kept > 0).any(axis=1, keepdims=True), kept, alone))
 
 
-def averages(ends: Ends, c: Communities, alpha0: float, n_jobs: int | None = None) -> tuple[np.ndarray, float, float]:
+def averages(
+    ends: EdgeLists, c: Communities, alpha0: float, n_jobs: int | None = None
+) -> tuple[np.ndarray, float, float]:
     """Algorithm 8.3 on all edges: (F - L) / (H - L) for F = G Q, shape (n, K), and H and L.
 
     Q has (alpha_0 + 1) pi_ik / sum_i theta_i pi_ik - alpha_0 / n. Of directed graphs it is the mean of the directions that a

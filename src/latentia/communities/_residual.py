@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ..linalg import ScaledSpace, outlying_eigenpairs, sparse_product
-from ._model import Communities, Ends, of_memberships
+from ._model import Communities, EdgeLists, of_memberships
 
 _PASSES = 10
 _OPEN = 200_000  # pairs of neighbours of a node that are looked at
@@ -14,7 +14,7 @@ _DEVIATIONS = 3.0  # of triangles above what is expected of them, that may be ch
 _TINY = 1e-300
 
 
-def residual_ratio(ends: Ends, c: Communities, space: ScaledSpace, seed: int, n_jobs: int | None = None) -> float:
+def residual_ratio(ends: EdgeLists, c: Communities, space: ScaledSpace, seed: int, n_jobs: int | None = None) -> float:
     """Leading eigenvalue of D^-1/2 (A - expected) D^-1/2 over the edge of the noise's.
 
     Of a directed graph, of the symmetric matrix of both kinds of ends.
@@ -45,7 +45,7 @@ def residual_ratio(ends: Ends, c: Communities, space: ScaledSpace, seed: int, n_
     return float(abs(values[0]) / space.edge)
 
 
-def triangle_ratios(ends: Ends, c: Communities, seed: int) -> tuple[float, np.ndarray]:
+def triangle_ratios(ends: EdgeLists, c: Communities, seed: int) -> tuple[float, np.ndarray]:
     """Edges between two neighbours of a node over those that communities and degrees expect there; and about each community.
 
     One, up to chance, where the model holds; far more where nodes have positions, on a line or a map. Those of communities,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from ._model import Ends
+from ._model import EdgeLists
 from ._refine import Mixed
 
 _SLACK, _DEVIATIONS = 0.06, 2.0  # of the scatter above one: mean-field posteriors are a little too sure; and chance
@@ -40,7 +40,7 @@ class Scatter(NamedTuple):
     misplaced: float
 
     @classmethod
-    def of(cls, ends: Ends, fit: Mixed, labels: np.ndarray | None = None) -> Scatter:
+    def of(cls, ends: EdgeLists, fit: Mixed, labels: np.ndarray | None = None) -> Scatter:
         """Of both directions, where there are two; ``labels`` say which communities ends are in, by default the fit's own."""
         c = fit.communities
         n, k = c.memberships.shape

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from .._threads import threads
 from ..linalg import sparse_product
 from ..moments import WordMoments, lda_corrected, third_moment
 from ..moments.products import add_triples
+from ..system.threads import threads
 from ..tensor.operators import symmetrised
 
 

@@ -14,7 +14,7 @@ from ..exceptions import LatentiaError
 from ..linalg import ScaledSpace, scaled_eigenspace
 from ..simplex import distributions
 from ..tensor import decompose_whitened
-from ._model import Ends
+from ._model import EdgeLists
 from ._stars import StarMoments, star_moments
 
 _TAU = 0.5  # mean degrees that are added to every degree
@@ -56,7 +56,7 @@ class Start:
         return bool((2 * (u * v).sum(axis=0) < -_OPPOSITE).any())
 
 
-def spectral_start(ends: Ends, n_components: int, seed: int, n_jobs: int | None = None) -> Start:
+def spectral_start(ends: EdgeLists, n_components: int, seed: int, n_jobs: int | None = None) -> Start:
     """Leading directions of the degree-scaled adjacency matrix, and the moments of stars in them.
 
     Of a directed graph there are two for each singular value, one of nodes that edges start from and one of those where they
@@ -81,7 +81,7 @@ def spectral_start(ends: Ends, n_components: int, seed: int, n_jobs: int | None 
     return Start(space, star_moments(ends.table, coordinates, n_jobs), ends.directed)
 
 
-def suggested_number(ends: Ends, most: int, n_jobs: int | None = None) -> int:
+def suggested_number(ends: EdgeLists, most: int, n_jobs: int | None = None) -> int:
     """One more than the directions above the noise, at most ``most``."""
     wanted = min(most, ends.n_nodes)
     n = 2 * wanted - 1 if ends.directed else wanted - 1
@@ -98,7 +98,7 @@ def above_noise(space: ScaledSpace, directed: bool) -> int:
     return int((np.abs(observed) > noise_limit(len(space.scale)) * space.edge).sum())
 
 
-def by_stars(ends: Ends, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray:
+def by_stars(ends: EdgeLists, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray:
     """Memberships, shape (n, K), of the communities that the tensor of 3-stars has.
 
     Its whitened eigenvectors map back to what the neighbours of a node of each community look like, and a node's shares of
@@ -115,7 +115,7 @@ def by_stars(ends: Ends, start: Start, n_components: int, alpha0: float, seed: i
     return distributions(shares, np.full(n_components, 1 / n_components))
 
 
-def by_clusters(ends: Ends, start: Start, n_components: int, seed: int) -> list[np.ndarray]:
+def by_clusters(ends: EdgeLists, start: Start, n_components: int, seed: int) -> list[np.ndarray]:
     """Memberships, shape (n, K), in clusters of the nodes' mean coordinates of neighbours, and of their directions alone.
 
     Coordinates of nodes with few edges count less. Directions do not depend on how active a node is.
@@ -127,7 +127,7 @@ def by_clusters(ends: Ends, start: Start, n_components: int, seed: int) -> list[
     return [_clusters(rows, n_components, seed) for rows in (points, points / np.where(size > 0, size, 1.0))]
 
 
-def coordinates(ends: Ends, start: Start) -> np.ndarray:
+def coordinates(ends: EdgeLists, start: Start) -> np.ndarray:
     """Mean coordinates of the nodes' neighbours, shape (n, b); those of few edges are nearer to zero."""
     degrees = ends.degrees
     return np.asarray(start.stars.images[:, 1:] / (degrees + degrees.mean())[:, None])
@@ -143,7 +143,7 @@ def _clusters(points: np.ndarray, n_components: int, seed: int) -> np.ndarray:
     return np.eye(n_components)[clusters.predict(points)]
 
 
-def with_fallback(ends: Ends, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray | None:
+def with_fallback(ends: EdgeLists, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray | None:
     """`by_stars`, or nothing where the moments have no such rank."""
     try:
         return by_stars(ends, start, n_components, alpha0, seed)

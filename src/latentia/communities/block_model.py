@@ -21,16 +21,16 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .. import _stages as stages
-from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
-from .._stages import Fitted, Staged
 from ..datasets.graphs import graph_of
-from ..evidence import Evidence, PartErrors, Reading, repeated
+from ..evidence import ComponentView, Evidence, PartErrors, repeated
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
+from ..fitting import stages
+from ..fitting.base import fitting
+from ..fitting.stages import Fitted, Staged
 from ..likelihood import Refine
-from ..moments import DealtCounts, Graph, split_counts
-from ..passes import RowGroups
+from ..moments import FoldCounts, Graph, split_counts
+from ..passes import Folds
 from ._evidence import (
     Measured,
     Part,
@@ -45,7 +45,7 @@ from ._evidence import (
 )
 from ._fit import Begun, Choices, Found, begin, finish, fit_communities
 from ._methods import MembershipMethods
-from ._model import Ends
+from ._model import EdgeLists
 from ._refine import averages
 from ._residual import residual_ratio, triangle_ratios
 from ._scatter import Scatter
@@ -241,20 +241,20 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         self._warn(graph)
         return self
 
-    def _dealt(self, rows: _Edges) -> RowGroups:
-        return RowGroups(4, self._seed)
+    def _assign_folds(self, rows: _Edges) -> Folds:
+        return Folds(4, self._seed)
 
-    def _moments(self, rows: _Edges, dealt: RowGroups) -> _Stars:
+    def _moments(self, rows: _Edges, folds: Folds) -> StarMoments:
         """Leading directions of the scaled adjacency matrix, and moments of stars in them."""
-        return _Stars(rows.ends, spectral_start(rows.ends, self.n_components, self._seed, self.n_jobs))
+        return StarMoments(rows.ends, spectral_start(rows.ends, self.n_components, self._seed, self.n_jobs))
 
-    def _recover(self, moments: _Stars, part: stages.Part, whole: Any) -> Begun:
+    def _recover(self, moments: StarMoments, subset: stages.Subset, full_fit: Any) -> Begun:
         """Algorithm 8.2: the tensor's communities; and clusters of the directions."""
         return begin(moments.ends, moments.start, self._choices())
 
-    def _refine(self, found: Begun, moments: _Stars, part: stages.Part, whole: Any) -> _Answer:
+    def _refine(self, recovered: Begun, moments: StarMoments, subset: stages.Subset, full_fit: Any) -> _Answer:
         """Variational EM from the most probable start; without it Algorithm 8.1's reassignment. Algorithm 8.3's averages."""
-        answer = finish(moments.ends, found, self._choices())
+        answer = finish(moments.ends, recovered, self._choices())
         return _Answer(answer, *averages(moments.ends, answer.communities, answer.alpha0, self.n_jobs))
 
     def _checks(self, fitted: Fitted) -> Evidence:
@@ -299,16 +299,18 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
             self.n_components, self.alpha0, corrected, homophilic, self.method, self.refine, self._seed, self.n_jobs
         )
 
-    def _errors(self, found: Found, ends: Ends, scatter: Scatter, beyond: np.ndarray) -> tuple[list[Part], PartErrors]:
+    def _errors(
+        self, found: Found, ends: EdgeLists, scatter: Scatter, beyond: np.ndarray
+    ) -> tuple[list[Part], PartErrors]:
         """Fits on three quarters of the edges, and the expected error of each community."""
         if not self.n_splits:
             return [], PartErrors.none()
-        dealt = DealtCounts(ends.adjacency, RowGroups(4, self._seed), symmetric=not ends.directed)
+        folds = FoldCounts(ends.adjacency, Folds(4, self._seed), symmetric=not ends.directed)
         parts, reason = [], ""
         for group in range(self.n_splits):
-            some = tuple(g for g in dealt.dealt.all if g != group)
+            some = tuple(g for g in folds.folds.all if g != group)
             try:
-                parts.append(self._part(found, ends, dealt.of(some), dealt.of((group,))))
+                parts.append(self._part(found, ends, folds.of(some), folds.of((group,))))
             except LatentiaError as error:
                 reason = str(error)
         if not parts:
@@ -318,7 +320,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         errors = expected_errors(found, parts, scatter, beyond, ends.directed)
         return parts, PartErrors(errors, self.n_splits, self.n_splits - len(parts), reason)
 
-    def _part(self, found: Found, ends: Ends, known: sparse.csr_array, left_out: sparse.csr_array) -> Part:
+    def _part(self, found: Found, ends: EdgeLists, known: sparse.csr_array, left_out: sparse.csr_array) -> Part:
         """A fit of the same shape to some of the edges, beside the whole one and the other edges."""
         choices = self._choices()
         degrees = np.asarray(known.sum(axis=1)).ravel() + np.asarray(known.sum(axis=0)).ravel()
@@ -327,18 +329,18 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
             raise LatentiaError("A part of the edges has too few nodes.")
         corrected, homophilic = found.shape
         own = replace(choices, alpha0=found.alpha0, corrected=corrected, homophilic=homophilic)
-        part = fit_communities(Ends(known[place][:, place], ends.directed), own)
+        part = fit_communities(EdgeLists(known[place][:, place], ends.directed), own)
         whole, theirs = found.communities.memberships[place], part.communities.memberships
         apart = column_distances(whole, theirs)
         nearest = apart.argmin(axis=1)
         return Part(
             apart.min(axis=1),
             relative_spread(part)[nearest],
-            repeated(Reading(whole.T), Reading(theirs.T)),
+            repeated(ComponentView(whole.T), ComponentView(theirs.T)),
             *held_out(part.communities, place, known, left_out, ends.directed, self._seed),
         )
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         found, near, *_ = fitted.model
         graph, kept, _, weights = fitted.rows
         c, n = found.communities, graph.n_nodes
@@ -359,7 +361,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         self._as_counts, self._rates = weights, c.connectivity
         self.isolated_, self.names_, self.n_edges_ = graph.isolated, graph.names, graph.n_edges
         self.n_features_in_, self.n_passes_ = n, 1
-        self._keep_refinement(found.mixed.refinement)
+        self._set_refinement_attributes(found.mixed.refinement)
         self.averages_ = _scattered(near, kept, n)
 
     def _warn(self, graph: Graph) -> None:
@@ -425,14 +427,14 @@ class _Edges(NamedTuple):
 
     graph: Graph
     kept: np.ndarray
-    ends: Ends
+    ends: EdgeLists
     weights: Weights
 
 
-class _Stars(NamedTuple):
+class StarMoments(NamedTuple):
     """Edges, and directions of the scaled adjacency matrix with moments of stars in them."""
 
-    ends: Ends
+    ends: EdgeLists
     start: Start
 
 
@@ -445,8 +447,8 @@ class _Answer(NamedTuple):
     low: float
 
 
-def _as_counts(graph: Graph, kept: np.ndarray) -> tuple[Ends, Weights]:
+def _as_counts(graph: Graph, kept: np.ndarray) -> tuple[EdgeLists, Weights]:
     """Edges among nodes with weights that scatter as counts do, and how these come from those of the graph."""
     counts = among(graph, kept)
     how = Weights.of(counts) if graph.weighted else Weights(False, 1.0)
-    return Ends(how.counts(counts), graph.directed), how
+    return EdgeLists(how.counts(counts), graph.directed), how

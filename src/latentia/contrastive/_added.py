@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._additive import Additive, Receipt
 from ..exceptions import LatentiaError
+from ..fitting.additive import Additive, Receipt
 from ..moments import ColumnSpan, FramedSums
 from ..passes import Blocks
 from ._linear_map import Choice, Signal, choose, given

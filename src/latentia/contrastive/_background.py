@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..moments import column_moments
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, Folds, accumulate
+from ..system.threads import Parallel
 
 Coordinates: TypeAlias = Literal["filter", "projection"]
 Groups: TypeAlias = Sequence[int]
@@ -33,15 +33,15 @@ _QUARTILES = 1.349  # standard deviations of a Gaussian between its quartiles
 class _Gram:
     """In-place statistic: sum of (1, x - c) (1, x - c)^T in groups of rows, (G, 1 + D, 1 + D)."""
 
-    def __init__(self, center: np.ndarray, dealt: RowGroups) -> None:
-        self.center, self.dealt = center, dealt
+    def __init__(self, center: np.ndarray, folds: Folds) -> None:
+        self.center, self.folds = center, folds
 
     def zero(self) -> np.ndarray:
-        return np.zeros((self.dealt.n, 1 + len(self.center), 1 + len(self.center)))
+        return np.zeros((self.folds.n, 1 + len(self.center), 1 + len(self.center)))
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        groups = self.dealt.of(block.rows)
-        for g in self.dealt.all:
+        groups = self.folds.of(block.rows)
+        for g in self.folds.all:
             rows = dense(block)[groups == g] - self.center
             rows = np.hstack([np.ones((len(rows), 1)), rows])
             state[g] += rows.T @ rows
@@ -61,7 +61,7 @@ class _Spreads:
     Bins are of p over ``scales``; the outermost ones hold what is further out.
     """
 
-    def __init__(self, center: np.ndarray, vectors: np.ndarray, scales: np.ndarray, folds: RowGroups) -> None:
+    def __init__(self, center: np.ndarray, vectors: np.ndarray, scales: np.ndarray, folds: Folds) -> None:
         self.center, self.vectors, self.folds = center, vectors, folds
         self.scales = np.maximum(scales, _TINY)
 
@@ -87,15 +87,15 @@ class Covariances:
     """Covariances of the groups of rows of one table."""
 
     table: Blocks
-    dealt: RowGroups
+    folds: Folds
     mean: np.ndarray
     sums: np.ndarray
     options: dict[str, Any]
 
     @classmethod
-    def of(cls, table: Blocks, dealt: RowGroups, **options: Any) -> Covariances:
+    def of(cls, table: Blocks, folds: Folds, **options: Any) -> Covariances:
         columns = column_moments(table, **options)
-        return cls(table, dealt, columns.mean, accumulate(table, _Gram(columns.mean, dealt), **options), options)
+        return cls(table, folds, columns.mean, accumulate(table, _Gram(columns.mean, folds), **options), options)
 
     @property
     def n_rows(self) -> int:
@@ -119,9 +119,9 @@ class Covariances:
 
     def spreads(self, vectors: np.ndarray) -> np.ndarray:
         """Return the statistic of coordinates along ``vectors``, (D, V), of each group: one pass."""
-        variances = np.einsum("dv,de,ev->v", vectors, self.covariance(self.dealt.all), vectors)
+        variances = np.einsum("dv,de,ev->v", vectors, self.covariance(self.folds.all), vectors)
         scales = np.sqrt(np.maximum(variances, 0))  # rounding makes a variance of nothing negative
-        return np.asarray(accumulate(self.table, _Spreads(self.mean, vectors, scales, self.dealt), **self.options))
+        return np.asarray(accumulate(self.table, _Spreads(self.mean, vectors, scales, self.folds), **self.options))
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ class HeldOut(NamedTuple):
     deviations: list[float]
 
 
-def held_out(moments: Moments, folds: RowGroups, full_fit: Contrast, *, choose: bool) -> HeldOut:
+def held_out(moments: Moments, folds: Folds, full_fit: Contrast, *, choose: bool) -> HeldOut:
     """Choose coordinates, and compare variances of cases and controls along them: directions are those of the other half."""
     halves = [pair for split in folds.splits for pair in (split, split[::-1])]
     fits, strengths = [], []

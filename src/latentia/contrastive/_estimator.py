@@ -11,19 +11,19 @@ import numpy as np
 from sklearn.base import TransformerMixin
 
 from .. import _fields as of
-from .._base import halves_of_rows
 from .._parameters import Choice as OneOf
 from .._parameters import Constraint, Integer, OrNone
-from .._stages import Fitted, Part
 from .._validation import weighted
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks, mean_cosine
 from ..exceptions import LatentiaError
+from ..fitting.base import halves_of_rows
+from ..fitting.stages import Fitted, Subset
 from ..moments import ColumnSpan, FramedSums, span_of
-from ..passes import Blocks, RowGroups, deal
+from ..passes import Blocks, Folds, assign_folds
 from ._added import AddedViews, Joint
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
 from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of, scale_of_known_map
-from .views import DEALT, JointMoments, check_shape, two_views, view_table
+from .views import FOLD_SEED, JointMoments, check_shape, two_views, view_table
 
 _FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
 _SURELY = 10.0  # of those, which Gaussian views with a long memory seldom have either
@@ -173,37 +173,37 @@ class ContrastiveEstimator(AddedViews):
                     wide[of_u.kept] = values
                     setattr(evidence, name, wide)
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
-        return deal(rows, DEALT)
+    def _assign_folds(self, rows: Blocks) -> Folds:
+        return assign_folds(rows, FOLD_SEED)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> Joint:
+    def _moments(self, rows: Blocks, folds: Folds) -> Joint:
         """Two passes: columns, and joint moments of four groups of rows; and which cumulants tell most of the linear map."""
         self._known_map(rows.shapes[1][1])
-        return self._of_joint(JointMoments.of_blocks(rows, dealt, n_jobs=self.n_jobs, progress=self.verbose))
+        return self._of_joint(JointMoments.of_blocks(rows, folds, n_jobs=self.n_jobs, progress=self.verbose))
 
-    def _recover(self, moments: Joint, part: Part, whole: Any) -> Own:
+    def _recover(self, moments: Joint, subset: Subset, full_fit: Any) -> Own:
         """The linear map, and the moments of s1 (section 3.1)."""
-        return Own(moments.views, extract(moments.views, part.groups, moments.choice))
+        return Own(moments.views, extract(moments.views, subset.groups, moments.choice))
 
-    def _refine(self, found: Own, moments: Joint, part: Part, whole: Any) -> Any:
+    def _refine(self, recovered: Own, moments: Joint, subset: Subset, full_fit: Any) -> Any:
         """What they say."""
-        return self._learn(found)
+        return self._learn(recovered)
 
     def _cost(self) -> Literal["free"]:
         return "free"
 
-    def _distance(self, one: Any, other: Any, moments: Joint) -> np.ndarray:
-        return self._apart(one, other)
+    def _distance(self, first: Any, second: Any, moments: Joint) -> np.ndarray:
+        return self._apart(first, second)
 
-    def _keep(self, fitted: Fitted) -> None:
-        own: Own = fitted.found
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        own: Own = fitted.recovered
         self.linear_map_, self.inverse_map_, self.mean_ = own.linear_map, own.inverse_map, own.mean_u
         self._mean_v, self._own_given_views = own.mean_v, own.given_views
         self.n_passes_ = own.moments.n_passes
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts; what these cannot see is how far the answer is pulled towards no correction."""
-        own: Own = fitted.found
+        own: Own = fitted.recovered
         learned, joint = fitted.model, fitted.moments
         parts = self._errors(fitted)
         lines = self._lines(learned, own, parts, joint.signal, joint.choice)
@@ -225,7 +225,7 @@ class ContrastiveEstimator(AddedViews):
 
     def _errors(self, fitted: Fitted) -> PartErrors:
         """Of parts of the rows, and the pull."""
-        return fitted.errors(self.n_splits).widened(self._pull(fitted.model, fitted.found), self._farthest)
+        return fitted.errors(self.n_splits).widened(self._pull(fitted.model, fitted.recovered), self._farthest)
 
     def _pull(self, learned: Any, own: Own) -> np.ndarray:
         """Distance to what is learned if the linear map misses what it may, or if it is another one in the other order.
@@ -452,7 +452,7 @@ def of_target(own: Own) -> Misfit:
     """cov(v, y) in the metric of v, against its scatter over the groups of rows."""
     m = own.moments
     weight = np.linalg.inv(own.found.sums.covariance[m.v, m.v])
-    parts = np.array([m.of((g,)).covariance[m.v, m.y][:, 0] for g in m.dealt.all])
+    parts = np.array([m.of((g,)).covariance[m.v, m.y][:, 0] for g in m.folds.all])
     mean, n = parts.mean(axis=0), len(parts)
     noise = float(np.einsum("gi,ij,gj->", parts - mean, weight, parts - mean)) / (n * (n - 1))
     misfit = Misfit.of(float(mean @ weight @ mean), noise, 1.0, m.widths[1])
@@ -574,4 +574,4 @@ class Own:
         columns[m.u, :q] = scaled
         columns[m.v, q:] = np.hstack([self.found.map.inverse.T @ scaled, self.found.regression.T @ scaled])
         inverse, regression = np.hstack([eye, 0 * eye]), np.hstack([0 * eye, eye])
-        return np.array([own_cumulant(m.tensor((g,), order, columns), inverse, regression) for g in m.dealt.all])
+        return np.array([own_cumulant(m.tensor((g,), order, columns), inverse, regression) for g in m.folds.all])

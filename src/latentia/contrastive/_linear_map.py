@@ -140,7 +140,7 @@ def orders_of(method: str, order: int | str) -> list[int]:
 def measure(moments: JointMoments, order: int, rank: int) -> Signal:
     """The signal of all rows."""
     d = moments.n_views
-    sums, grams = moments.of(moments.dealt.all), moments.grams(moments.dealt.all, order)
+    sums, grams = moments.of(moments.folds.all), moments.grams(moments.folds.all, order)
     metric = sums.covariance[:d, :d]
     root = linalg.solve_triangular(_cholesky(metric), np.eye(d), lower=True)
     signal, noise = root @ grams.signal @ root.T, float(np.trace(root @ grams.noise @ root.T)) / d
@@ -170,7 +170,7 @@ def held_out_share(moments: JointMoments, choice: Choice) -> float:
     """
     left, whole = [], []
     u, v = moments.u, moments.v
-    for split in moments.dealt.splits:
+    for split in moments.folds.splits:
         for learned, other in (split, split[::-1]):
             grams, weight = moments.grams(learned, choice.order), np.linalg.inv(moments.of(learned).covariance[v, v])
             rows = _residual_rows(moments, _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T)
@@ -189,12 +189,12 @@ def left_by_map(moments: JointMoments, choice: Choice) -> float | None:
     """
     if not choice.unbiased or (choice.known is not None and not moments.keeps_fourth):
         return None
-    sums = moments.of(moments.dealt.all)
-    rows = _residual_rows(moments, find_map(moments, moments.dealt.all, sums, choice).forward)
+    sums = moments.of(moments.folds.all)
+    rows = _residual_rows(moments, find_map(moments, moments.folds.all, sums, choice).forward)
     weight = np.linalg.inv(sums.covariance[moments.v, moments.v])
     found = []
     for order in (3, 4):
-        pairs = moments.grams(moments.dealt.all, order).pairs
+        pairs = moments.grams(moments.folds.all, order).pairs
         left = np.einsum("ia,pab,jb,ij->p", rows, pairs, rows, weight, optimize=True)
         error = float(left.std(ddof=1)) / np.sqrt(len(left))
         found.append(float(left.mean()) / max(error, np.finfo(float).tiny))
@@ -210,12 +210,12 @@ def scale_of_known_map(moments: JointMoments, choice: Choice) -> tuple[float, fl
     if choice.known is None or choice.inverse != "known" or not moments.keeps_fourth:
         return 1.0, 0.0
     forward, u, v = choice.known, moments.u, moments.v
-    weight = np.linalg.inv(moments.of(moments.dealt.all).covariance[v, v])
+    weight = np.linalg.inv(moments.of(moments.folds.all).covariance[v, v])
     best = 0.0, 1.0, 0.0
     for order in (3, 4):
         found = []
-        for left in (None, *moments.dealt.all):
-            signal = moments.grams(tuple(g for g in moments.dealt.all if g != left), order).signal
+        for left in (None, *moments.folds.all):
+            signal = moments.grams(tuple(g for g in moments.folds.all if g != left), order).signal
             found.append((np.sum(weight @ signal[v, u] * forward), np.sum(weight @ forward @ signal[u, u] * forward)))
         crossed, own = np.array(found).T
         own_noise, noise = (max(_jackknife(one[1:]), np.finfo(float).tiny) for one in (own, crossed - own))

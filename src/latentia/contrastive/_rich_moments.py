@@ -17,7 +17,7 @@ from ..moments import (
     all_column_moments,
     cross_cumulant,
 )
-from ..passes import Blocks, RowGroups, accumulate
+from ..passes import Blocks, Folds, accumulate
 from ._sets import Views
 from .views import check_constant, dense_rows, whitener
 
@@ -77,7 +77,7 @@ class ViewCumulants:
     ----------
     blocks : Blocks
         With a part for each view.
-    quarters : RowGroups
+    quarters : Folds
         The four groups of rows that fits of parts speak of; each is two of the eight.
     options : dict
         Of `accumulate`.
@@ -90,7 +90,7 @@ class ViewCumulants:
         Passes until now.
     """
 
-    def __init__(self, blocks: Blocks, quarters: RowGroups, **options: Any) -> None:
+    def __init__(self, blocks: Blocks, quarters: Folds, **options: Any) -> None:
         self.n_views, self.width = len(blocks.shapes), blocks.shapes[0][1]
         size = self.n_views * self.width
         if size > MOST_COLUMNS:
@@ -103,10 +103,10 @@ class ViewCumulants:
         check_constant(columns, [f"view {i}" for i in range(self.n_views)], ", and a column of each other view")
         center = np.concatenate([one.mean for one in columns])
         scale = np.sqrt(np.concatenate([one.variance for one in columns]))
-        dealt = self._dealt = replace(quarters, n=N_GROUPS)
-        self.groups = dealt.all
+        folds = self._folds = replace(quarters, n=N_GROUPS)
+        self.groups = folds.all
         joined = dense_rows(blocks)
-        self._statistic = FourthMoments(Coordinates(center, np.diag(1 / scale)), dealt)
+        self._statistic = FourthMoments(Coordinates(center, np.diag(1 / scale)), folds)
         self._sums = accumulate(joined, self._statistic, **options)
         self.scale, self.n_passes = scale.reshape(self.n_views, self.width), 2
         self.all = self._of(self.groups)
@@ -124,7 +124,7 @@ class ViewCumulants:
 
     def _of(self, groups: tuple[int, ...]) -> RowCumulants:
         def beyond(index: Views) -> np.ndarray:
-            rows = self._blocks if groups == self.groups else self._blocks.group(groups, self._dealt)
+            rows = self._blocks if groups == self.groups else self._blocks.group(groups, self._folds)
             self.n_passes += 2
             return scaled(cross_cumulant(rows, index, **self._options), index, 1 / self.scale)
 

@@ -24,14 +24,14 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Anything, Integer
-from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks
-from ..evidence import Check, PartErrors, Reading, above, error_checks
+from ..evidence import Check, ComponentView, PartErrors, above, error_checks
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..moments import ColumnSpan
-from ..passes import Blocks, RowGroups, deal
+from ..passes import Blocks, Folds, assign_folds
 from ._background import (
     Contrast,
     Covariances,
@@ -188,8 +188,8 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         return self._fit_in_span(cases, tables[1])
 
     def _fit_rows(self, *rows: Blocks) -> BackgroundPCA:
-        dealt = deal(rows[0], _SEED)
-        return self._fit_stages(rows[0], self._moments(rows, dealt), dealt)
+        folds = assign_folds(rows[0], _SEED)
+        return self._fit_stages(rows[0], self._moments(rows, folds), folds)
 
     def _widen(self, span: ColumnSpan) -> None:
         self.components_, self.mean_ = span.coefficients(self.components_), span.points(self.mean_)
@@ -211,7 +211,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             raise LatentiaError(f"background has {background.n_rows} rows: at least 8 are needed.")
         return background
 
-    def _moments(self, rows: tuple[Blocks, ...], dealt: RowGroups) -> Moments:
+    def _moments(self, rows: tuple[Blocks, ...], folds: Folds) -> Moments:
         """Two passes over each table: columns, and covariances of four groups of rows."""
         d = self.n_features_in_
         if d > _MOST:
@@ -226,25 +226,27 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
                 value=self.n_components,
             )
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        return Moments(*(Covariances.of(table, deal(table, _SEED), **options) for table in rows))
+        return Moments(*(Covariances.of(table, assign_folds(table, _SEED), **options) for table in rows))
 
-    def _recover(self, moments: Moments, part: Part, whole: Contrast | None) -> Contrast:
+    def _recover(self, moments: Moments, subset: Subset, full_fit: Contrast | None) -> Contrast:
         """Directions in units of the background, shrunk by their noise; or contrastive PCA of a given strength."""
         k = int(self.n_components)
         if self.strength != "auto":
-            return contrast_of_strength(moments, part.groups, k, float(self.strength))
-        if whole is None:
-            return contrast(moments, part.groups, k, part.dealt.splits)
-        return contrast(moments, part.groups, k, noise_of_part(whole.noise, len(part.dealt.all) / len(part.groups)))
+            return contrast_of_strength(moments, subset.groups, k, float(self.strength))
+        if full_fit is None:
+            return contrast(moments, subset.groups, k, subset.folds.splits)
+        return contrast(
+            moments, subset.groups, k, noise_of_part(full_fit.noise, len(subset.folds.all) / len(subset.groups))
+        )
 
-    def _refine(self, found: Contrast, moments: Moments, part: Part, whole: _Shown | None) -> _Shown:
+    def _refine(self, recovered: Contrast, moments: Moments, subset: Subset, full_fit: _Shown | None) -> _Shown:
         """Coordinates, by what directions of half of the rows show of the other half."""
-        if whole is None:
-            return _Shown(found, held_out(moments, part.dealt, found, choose=self.strength == "auto"))
-        return _Shown(found, whole.held_out)
+        if full_fit is None:
+            return _Shown(recovered, held_out(moments, subset.folds, recovered, choose=self.strength == "auto"))
+        return _Shown(recovered, full_fit.held_out)
 
-    def _distance(self, one: _Shown, other: _Shown, moments: Moments) -> np.ndarray:
-        return _sines(one.contrast.directions, other.contrast.directions)
+    def _distance(self, first: _Shown, second: _Shown, moments: Moments) -> np.ndarray:
+        return _sines(first.contrast.directions, second.contrast.directions)
 
     def _cost(self) -> Literal["free"]:
         return "free"
@@ -271,13 +273,13 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             ),
         ], parts  # fmt: skip
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         shown: _Shown = fitted.model
         moments: Moments = fitted.moments
         contrast = shown.contrast
         self.coordinates_ = shown.held_out.coordinates
         self.filters_ = contrast.weights(self.coordinates_)
-        cases, controls = (one.covariance(fitted.dealt.all) for one in (moments.cases, moments.controls))
+        cases, controls = (one.covariance(fitted.folds.all) for one in (moments.cases, moments.controls))
         self.components_, self.explained_variance_ = contrast.directions, contrast.variances
         along, below = (np.einsum("kd,de,ke->k", self.filters_, table, self.filters_) for table in (cases, controls))
         tiny = np.finfo(float).tiny
@@ -286,9 +288,9 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self.strength_, self.mean_ = contrast.strength, moments.cases.mean
         self._n_features_out, self.n_passes_ = len(contrast.directions), 3
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """Coordinates of cases along the directions."""
-        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
 
     def _distances(self, other: BackgroundPCA) -> np.ndarray:
         return _sines(self.components_, other.components_)

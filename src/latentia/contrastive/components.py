@@ -19,11 +19,11 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Choice, check_parameter
-from .._stages import Fitted
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ..moments import ColumnSpan, cross_cumulant
 from ._estimator import ContrastiveEstimator, Own, ViewsTransformer
 from ._extract import own_cumulant, parts_of_cumulant
@@ -198,10 +198,10 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
         """The covariance of each part."""
         return list(learned)
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: _Parts = fitted.model
-        own: Own = fitted.found
+        own: Own = fitted.recovered
         m = own.moments
         self._covariances = [
             part * np.outer(m.scale[some], m.scale[some]) for part, some in zip(learned, (m.u, m.u, m.v), strict=True)
@@ -210,7 +210,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
         self._cumulants: dict[int, np.ndarray] = {}
         for order in (3, 4):
             if m.keeps(order):
-                joint = m.tensor(m.dealt.all, order)
+                joint = m.tensor(m.folds.all, order)
                 for place in range(order):
                     joint = np.moveaxis(np.moveaxis(joint, place, -1) * m.scale[: m.n_views], -1, place)
                 self._cumulants[order] = joint

@@ -15,11 +15,11 @@ import numpy as np
 from scipy.special import expit
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Anything, Choice, Seed
-from .._stages import Fitted
 from ..evidence import Check, Evidence, at_most
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ..moments import ColumnSpan
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
 
@@ -173,10 +173,10 @@ class ContrastiveIsing(ContrastiveEstimator):
         correlations, edges = _correlations(own.covariance), self._checked_edges(own.moments.widths[0])
         return _bethe(correlations, edges) if self.gradient == "bethe" else _taylor(correlations, edges)
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: np.ndarray = fitted.model
-        own: Own = fitted.found
+        own: Own = fitted.recovered
         self.couplings_, self.edges_ = learned, self._checked_edges(own.moments.widths[0])
         self.correlations_ = _correlations(own.covariance)
         d, bethe = own.moments.widths[0], _bethe(self.correlations_, self.edges_)

@@ -19,12 +19,12 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Choice, Integer
-from .._stages import Fitted
 from .._validation import check_same_rows, classes_of, weighted_mean
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 from .views import target_column
 
@@ -225,10 +225,10 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
             return _Logistic(start[:-1], float(start[-1]), False, int(answer.nfev))
         return _Logistic(beta, float(answer.x[-1]), True, int(answer.nfev))
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: _Logistic = fitted.model
-        own: Own = fitted.found
+        own: Own = fitted.recovered
         self._scale = own.scale
         self.coef_ = (learned.coef / own.scale)[None, :]
         self.intercept_ = np.array([learned.intercept - own.mean_u @ self.coef_[0]])

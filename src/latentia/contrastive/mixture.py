@@ -21,12 +21,12 @@ from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Integer, Seed
-from .._stages import Fitted
 from .._validation import weighted_mean
-from ..evidence import Check, Reading, above, at_most, separation_limit
+from ..evidence import Check, ComponentView, above, at_most, separation_limit
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ..likelihood import normalised
 from ..moments import ColumnSpan
 from ..tensor import apply_to_modes, decompose
@@ -194,10 +194,10 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         order = np.argsort(-weights, kind="stable")
         return _Mixture(means[order], weights[order], variance)
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: _Mixture = fitted.model
-        own: Own = fitted.found
+        own: Own = fitted.recovered
         m, d = own.moments, own.moments.n_views
         self.means_, self.weights_, self.variance_ = learned.means + own.mean_u, learned.weights, learned.variance
         # Given a component, both views are taken to be Gaussian about their means.
@@ -284,9 +284,9 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
             )
         ]  # fmt: skip
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """Probabilities of the components of rows."""
-        return Reading(self.predict_proba(fitted.some).T)
+        return ComponentView(self.predict_proba(fitted.compared_rows).T)
 
     def _distances(self, other: ContrastiveGaussianMixture) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)

@@ -14,11 +14,11 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Integer, OrNone
-from .._stages import Fitted
-from ..evidence import Reading
+from ..evidence import ComponentView
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ..moments import ColumnSpan
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, ViewsTransformer
 from .views import view_table
@@ -166,10 +166,10 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
         signs = np.sign(directions[np.arange(d), np.abs(directions).argmax(axis=1)])
         return _Axes(values[::-1][:size], (directions * signs[:, None])[:size], float(values.sum()))
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: _Axes = fitted.model
-        own: Own = fitted.found
+        own: Own = fitted.recovered
         self.explained_variance_, self.components_ = learned.variances, learned.directions
         self.n_components_ = len(learned.directions)
         self.explained_variance_ratio_ = learned.variances / max(learned.total, np.finfo(float).tiny)
@@ -181,9 +181,9 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
         cosines = np.abs(np.einsum("kd,kd->k", learned.directions, other.directions))
         return np.sqrt(np.clip(1 - cosines**2, 0, None))
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """Coordinates of rows along the directions."""
-        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
 
     def _distances(self, other: ContrastivePCA) -> np.ndarray:
         mine, others = (_Axes(np.empty(0), one.components_, 1.0) for one in (self, other))

@@ -17,11 +17,11 @@ from sklearn.linear_model import Lasso
 from sklearn.metrics import r2_score
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Choice, Number, OrNone
-from .._stages import Fitted
 from .._validation import check_same_rows
 from ..evidence import Evidence, PartErrors
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, of_target
 from ._weak import Told
 from .views import target_column
@@ -171,10 +171,10 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
             return _lasso(covariance, target, self.alpha) * own.scale
         return np.asarray(np.linalg.lstsq(covariance, target, rcond=None)[0]) * own.scale
 
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        super()._set_fitted_attributes(fitted)
         learned: np.ndarray = fitted.model
-        own: Own = fitted.found
+        own: Own = fitted.recovered
         m, s = own.moments, own.found.sums.covariance
         self._scale = own.scale
         self.coef_ = learned / own.scale
@@ -196,10 +196,10 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
 
     def _errors(self, fitted: Fitted) -> PartErrors:
         """What parts tell, and no less than how far coefficients are expected to be from what cannot be told."""
-        parts, told, learned = super()._errors(fitted), _told(fitted.found), fitted.model
+        parts, told, learned = super()._errors(fitted), _told(fitted.recovered), fitted.model
         if told is None or parts.errors is None:
             return parts
-        of_y = fitted.found.moments.scale[fitted.found.moments.y]
+        of_y = fitted.recovered.moments.scale[fitted.recovered.moments.y]
         deviations = told.deviations * of_y
         size = np.sqrt(np.mean(learned**2) + np.mean(deviations**2))
         expected = np.sqrt(2 / np.pi) * deviations / size

@@ -20,18 +20,18 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Anything, Integer
-from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, weighted
 from ..evidence import Check, Evidence, Misfit, PartErrors, above, at_least, at_most, error_checks, mean_cosine
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..moments import ColumnSpan, span_of
-from ..passes import Blocks, RowGroups, deal
+from ..passes import Blocks, Folds, assign_folds
 from ._rich_maps import FIRM, Left, Parts, Plan, find_parts, left_over, solve
 from ._rich_moments import MOST_ORDER, N_GROUPS, RowCumulants, ViewCumulants, cumulants_of, scaled
 from ._sets import SetSystem, Views, set_system
-from .views import DEALT, view_table
+from .views import FOLD_SEED, view_table
 
 _ABSENT = 4.0  # standard deviations of noise: of some 230 components that were zero, none had 3.6
 _TRUSTED = 0.2  # relative error of a map
@@ -245,20 +245,20 @@ class RichComponents(Staged):
             cumulant = self._spans[self.subsets_[j][0]].directions(cumulant, axis)
         return cumulant
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
-        return replace(deal(rows, DEALT, N_GROUPS), n=4)
+    def _assign_folds(self, rows: Blocks) -> Folds:
+        return replace(assign_folds(rows, FOLD_SEED, N_GROUPS), n=4)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Views:
+    def _moments(self, rows: Blocks, folds: Folds) -> _Views:
         """Two passes: columns, and fourth moments of eight groups of rows."""
         given = set_system(self.subsets, self.n_views_, _MOST_DISTINGUISHING)
         self._check_order(given)
-        return _Views(given, ViewCumulants(rows, dealt, n_jobs=self.n_jobs, progress=self.verbose))
+        return _Views(given, ViewCumulants(rows, folds, n_jobs=self.n_jobs, progress=self.verbose))
 
-    def _recover(self, moments: _Views, part: Part, whole: _Found | None) -> _Found:
+    def _recover(self, moments: _Views, subset: Subset, full_fit: _Found | None) -> _Found:
         """Components that are not zero, and their maps; of parts of the rows as those of all rows were found."""
         cumulants = moments.cumulants
-        if whole is not None:
-            return replace(whole, parts=solve(whole.plan, cumulants.of_quarters(part.groups)))
+        if full_fit is not None:
+            return replace(full_fit, parts=solve(full_fit.plan, cumulants.of_quarters(subset.groups)))
         without = cumulants.without()
         found = find_parts(moments.given, cumulants.all, without, self.n_views_, self._orders, _ABSENT)
         return _Found(*found, without, cumulants.n_passes)
@@ -266,12 +266,12 @@ class RichComponents(Staged):
     def _cost(self) -> Literal["free"]:
         return "free"
 
-    def _distance(self, one: _Found, other: _Found, moments: Any) -> np.ndarray:
-        return _errors(one.parts.maps, other.parts.maps, one.plan)
+    def _distance(self, first: _Found, second: _Found, moments: Any) -> np.ndarray:
+        return _errors(first.parts.maps, second.parts.maps, first.plan)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened for weak components: regressions are biased, and little is known of directions in noise."""
-        found: _Found = fitted.found
+        found: _Found = fitted.recovered
         cumulants: ViewCumulants = fitted.moments.cumulants
         plan, parts = found.plan, found.parts
         misfit = _misfit(plan, parts, cumulants.all, found.without)
@@ -289,7 +289,7 @@ class RichComponents(Staged):
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """By the maps of the components in several views."""
-        plan: Plan = fitted.found.plan
+        plan: Plan = fitted.recovered.plan
 
         def maps(parts: Parts) -> list[np.ndarray]:
             return [np.array([parts.maps[i, j] for i in plan.given.subsets[j][1:]]) for j in plan.mapped]
@@ -297,9 +297,9 @@ class RichComponents(Staged):
         halves = [maps(fitted.model_of(half).parts) for half in fitted.compared]
         return mean_cosine(maps(fitted.model.parts), halves) if plan.mapped else None
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         """Set what was found, in the units of the data."""
-        found: _Found = fitted.found
+        found: _Found = fitted.recovered
         plan, parts, self.n_passes_ = found.plan, found.parts, found.n_passes
         scale = self._scale = fitted.moments.cumulants.scale
         self.subsets_ = list(plan.given.subsets)

@@ -25,13 +25,13 @@ from ..moments import (
     cross_cumulant,
 )
 from ..moments.cumulants import MOST_ENTRIES
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, Folds, accumulate
 from ..tensor import apply_to_modes
 
 MOST_IN_TENSORS = 64
 """Columns of both views whose fourth moments, in four groups of rows, fit into a gigabyte."""
 
-DEALT = 0
+FOLD_SEED = 0
 """Seed of the groups of rows: the answer comes from products of groups, and must not hang on ``random_state``."""
 
 _MOST_ENTRIES = 1 << 22  # of a joint cumulant
@@ -171,7 +171,7 @@ class JointMoments:
     ----------
     columns : sequence of ColumnMoments
         Of U, V and perhaps y.
-    dealt : RowGroups
+    folds : Folds
         Four groups of rows.
     """
 
@@ -180,33 +180,33 @@ class JointMoments:
     _rows: np.ndarray | None = None
     _groups: np.ndarray
 
-    def __init__(self, columns: Sequence[ColumnMoments], dealt: RowGroups) -> None:
+    def __init__(self, columns: Sequence[ColumnMoments], folds: Folds) -> None:
         check_constant(columns[:2], "UV")
         if any((one.variance == 0).any() for one in columns[2:]):
             raise LatentiaError("y is constant: there is nothing to predict.")
         self.widths = tuple(len(one.mean) for one in columns)
         self.center = np.concatenate([one.mean for one in columns])
         self.scale = np.sqrt(np.concatenate([one.variance for one in columns]))
-        self.dealt = dealt
+        self.folds = folds
         d = self.n_views = self.widths[0] + self.widths[1]
         self.u, self.v, self.y = slice(0, self.widths[0]), slice(self.widths[0], d), slice(d, len(self.center))
-        self._statistic = FourthMoments(Coordinates(self.center, np.diag(1 / self.scale)), dealt)
+        self._statistic = FourthMoments(Coordinates(self.center, np.diag(1 / self.scale)), folds)
         self._sums_of: dict[tuple[int, ...], JointSums] = {}
         self._last: tuple[tuple[int, ...], KStatistics] | None = None
         self._grams: dict[tuple[int, bool], np.ndarray] = {}
 
     @classmethod
-    def of_blocks(cls, blocks: Blocks, dealt: RowGroups, **options: Any) -> JointMoments:
+    def of_blocks(cls, blocks: Blocks, folds: Folds, **options: Any) -> JointMoments:
         """Of blocks of U, V and perhaps y: two passes. Options are those of `accumulate`."""
-        self, joined = cls(all_column_moments(blocks, **options), dealt), dense_rows(blocks)
+        self, joined = cls(all_column_moments(blocks, **options), folds), dense_rows(blocks)
         if self.n_views <= MOST_IN_TENSORS:
             self._sums = accumulate(joined, self._statistic, **options)
         else:
             coordinates = self._statistic.coordinates
-            found = [(dealt.of(block.rows), coordinates(block[0])[:, :-1]) for block in joined]
+            found = [(folds.of(block.rows), coordinates(block[0])[:, :-1]) for block in joined]
             self._rows = np.vstack([rows for _, rows in found])
             self._groups = np.concatenate([groups for groups, _ in found]).astype(int)
-            _check_groups(np.bincount(self._groups, minlength=dealt.n))
+            _check_groups(np.bincount(self._groups, minlength=folds.n))
         return self._whitened()
 
     @classmethod
@@ -217,12 +217,12 @@ class JointMoments:
         columns = [
             ColumnMoments(whole.n, whole.mean[a:b], whole.variance[a:b]) for a, b in itertools.pairwise(ends) if a < b
         ]
-        self = cls(columns, RowGroups())
+        self = cls(columns, Folds())
         self._sums = sums.within(self._statistic.coordinates)
         return self._whitened()
 
     def _whitened(self) -> JointMoments:
-        whole = self.of(self.dealt.all).covariance
+        whole = self.of(self.folds.all).covariance
         self._whitening = [whitener(whole[one, one], name) for one, name in ((self.u, "U"), (self.v, "V"))]
         return self
 
@@ -259,7 +259,7 @@ class JointMoments:
 
     def kurtosis(self) -> np.ndarray:
         """kappa_4 of every column of u and v over its variance squared, of all rows whose moments are kept, shape (D,)."""
-        fourth = self._statistics(self.dealt.all).fourth
+        fourth = self._statistics(self.folds.all).fourth
         place = np.diag(fourth.where)[: self.n_views]
         return fourth.packed[place, place]
 
@@ -307,14 +307,14 @@ class JointMoments:
             if order == 4:
                 found = FourthGram()((z, x, x), rows, self._groups)
                 return found + FourthGram()((z, z, x), rows, self._groups) if whitened else found
-            some = [self._groups == g for g in self.dealt.all]
+            some = [self._groups == g for g in self.folds.all]
             unfolded = [cross_cumulant([z[of], x[of], rows[of]]).reshape(-1, d) for of in some]
         else:
             basis = np.zeros((d, d))
             basis[u, u], basis[v, v] = of_u, of_v
             back = np.linalg.inv(basis)
             unfolded = []
-            for g in self.dealt.all:
+            for g in self.folds.all:
                 tensor = self.tensor((g,), order, basis)
                 blocks = [tensor[v, u]] if order == 3 else [tensor[v, u, u], *([tensor[v, v, u]] if whitened else [])]
                 unfolded.append(np.vstack([block.reshape(-1, d) for block in blocks]) @ back)

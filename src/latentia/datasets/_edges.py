@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from .._progress import progress_bar
 from ..exceptions import FileNotice, LatentiaError, warn, write_parameter
 from ..passes import Blocks
 from ..passes.formats import bytes_read, open_unicode
@@ -26,6 +25,7 @@ from ..reading import (
     matrix_of,
     open_reading,
 )
+from ..system.progress import progress_bar
 
 _CHUNK = 1 << 18
 _MOST_EXACT = 2**40  # counts above are added as floats

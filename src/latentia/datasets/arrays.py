@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from .._archive import array_members, read_member_array
-from .._compressed import open_archive
 from ..exceptions import LatentiaError
 from ..passes.formats import readable
+from ..system.compressed import open_archive
 from .images import check_pixels, image_words
 
 __all__ = ["ArrayTable", "is_array", "read_array"]

@@ -12,7 +12,6 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._compressed import is_compressed, open_archive
 from ..exceptions import LatentiaError, MissingExtraError
 from ..moments import Graph, as_graph
 from ..passes.formats import (
@@ -27,6 +26,7 @@ from ..passes.formats import (
 )
 from ..passes.parsing import NEWLINE, SPACE, count_lines, read_decimal, read_whole, skip_blanks
 from ..reading import has_columns
+from ..system.compressed import is_compressed, open_archive
 from ._edges import ListOf, named_matrix, numbered_rows, order_of_numbers, read_square
 
 _LEAST, _MOST = 1e-15, 1e15  # weights, as `as_graph` takes them

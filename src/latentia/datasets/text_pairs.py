@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from .._progress import progress_bar
 from ..exceptions import LatentiaError
 from ..passes.formats import reusable
 from ..reading import has_columns
+from ..system.progress import progress_bar
 from .pairs import Pairs
 from .texts import read_texts
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, SupportsIndex, overload
 
-from .._compressed import uncompressed_name
-from .._scratch import real_path
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes.formats import (
     CACHE_SUFFIX,
@@ -21,6 +19,8 @@ from ..passes.formats import (
     reusable,
 )
 from ..reading import Reading, has_columns, open_reading
+from ..system.compressed import uncompressed_name
+from ..system.scratch import real_path
 from ._metadata import Metadata, read_metadata
 from ._split import check_split, cut_text
 

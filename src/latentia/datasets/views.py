@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._scratch import real_path
 from ..exceptions import LatentiaError, write_parameter
+from ..system.scratch import real_path
 from .tables import CellError, Table, Wanted, dense, numeric_columns, read_table
 from .texts import read_lines
 

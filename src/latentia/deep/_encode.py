@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._threads import for_chunks
-from ._statistics import Firings, doubled, put_in_order
+from ..system.threads import for_chunks
+from ._statistics import BinaryRows, doubled, put_in_order
 
 SHARE_ON = 0.6  # of a unit's members that are on where it is
 _ROWS = 2048
@@ -22,13 +22,13 @@ def thresholds(members: sparse.csr_array) -> np.ndarray:
 
 
 def encode(
-    firings: Firings, members: sparse.csr_array, n_jobs: int | None = None, *, explain_away: bool = True
-) -> Firings:
+    firings: BinaryRows, members: sparse.csr_array, n_jobs: int | None = None, *, explain_away: bool = True
+) -> BinaryRows:
     """Units that are on in each row.
 
     Parameters
     ----------
-    firings : Firings
+    firings : BinaryRows
         Of the layer below.
     members : csr_array of shape (n_units, n_columns)
         Entries are the positive edges.
@@ -53,7 +53,7 @@ def encode(
     return _rowwise(firings, kernel, members.shape[0], n_jobs)
 
 
-def decode(hidden: Firings, layer: sparse.csr_array, n_jobs: int | None = None) -> Firings:
+def decode(hidden: BinaryRows, layer: sparse.csr_array, n_jobs: int | None = None) -> BinaryRows:
     """Columns whose edges to units that are on sum to more than 0, in each row."""
     signs, needed = layer.data.astype(np.int32), np.ones(layer.shape[1], np.int32)
     edges = _edges(layer)
@@ -68,7 +68,9 @@ def _edges(layer: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     return layer.indptr.astype(np.int32, copy=False), layer.indices.astype(np.int32, copy=False)
 
 
-def unexplained(firings: Firings, hidden: Firings, members: sparse.csr_array, n_jobs: int | None = None) -> Firings:
+def unexplained(
+    firings: BinaryRows, hidden: BinaryRows, members: sparse.csr_array, n_jobs: int | None = None
+) -> BinaryRows:
     """Columns that are on in a row where no unit of theirs is."""
     return _rowwise(
         firings,
@@ -80,7 +82,7 @@ def unexplained(firings: Firings, hidden: Firings, members: sparse.csr_array, n_
     )  # fmt: skip
 
 
-def difference(rows: Firings, others: Firings, n_jobs: int | None = None) -> Firings:
+def difference(rows: BinaryRows, others: BinaryRows, n_jobs: int | None = None) -> BinaryRows:
     """What is on in rows and not in others."""
     return _rowwise(
         rows, lambda a, b: _difference(rows.indptr, rows.indices, others.indptr, others.indices, a, b),
@@ -88,7 +90,7 @@ def difference(rows: Firings, others: Firings, n_jobs: int | None = None) -> Fir
     )  # fmt: skip
 
 
-def _rowwise(rows: Firings, kernel: Any, n_columns: int, n_jobs: int | None) -> Firings:
+def _rowwise(rows: BinaryRows, kernel: Any, n_columns: int, n_jobs: int | None) -> BinaryRows:
     """What a kernel says of stretches of rows: numbers of columns on, and which."""
     found: list[Any] = [None] * -(-rows.n_rows // _ROWS)
 
@@ -98,7 +100,7 @@ def _rowwise(rows: Firings, kernel: Any, n_columns: int, n_jobs: int | None) -> 
     for_chunks(task, rows.n_rows, _ROWS, n_jobs)
     sizes = np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)])
     indices = np.concatenate([np.empty(0, np.int32), *(one[1] for one in found)])
-    return Firings(n_columns, np.append(0, np.cumsum(sizes)), indices)
+    return BinaryRows(n_columns, np.append(0, np.cumsum(sizes)), indices)
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------

@@ -21,11 +21,11 @@ import numpy as np
 from scipy import sparse
 
 from ..evidence import Check, PartErrors, at_least, at_most, error_checks, trivial_checks
-from ..passes import RowGroups
+from ..passes import Folds
 from ._encode import decode, difference
 from ._layers import Layer, Rows, signed
 from ._real import decode_real
-from ._statistics import Firings, cofiring_pairs, pair_dependence
+from ._statistics import BinaryRows, cofiring_pairs, pair_dependence
 from ._units import acceptable, edge_doubts, gains_of
 
 TRUSTED = 0.25  # mean Jaccard distance
@@ -97,7 +97,7 @@ def expected_errors(
     rows: Rows,
     layers: list[Layer],
     group: np.ndarray,
-    dealt: RowGroups,
+    folds: Folds,
     learned: Callable[[tuple[int, ...]], list[Layer]],
     n_jobs: int | None,
 ) -> PartErrors:
@@ -110,15 +110,15 @@ def expected_errors(
         The fit on all rows.
     group : ndarray of shape (n_rows,)
         Group of each row.
-    dealt : RowGroups
+    folds : Folds
     learned : callable
         Layers of the rows of some groups, with positive edges.
     n_jobs : int or None
     """
-    halves = [np.flatnonzero(np.isin(group, half)) for half in dealt.splits[0]]
+    halves = [np.flatnonzero(np.isin(group, half)) for half in folds.splits[0]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        parts = [learned(half) for half in dealt.splits[0]]
+        parts = [learned(half) for half in folds.splits[0]]
     edges = [layer.edges for layer in layers]
     distances = np.array([unit_distances(edges, [layer.edges for layer in part]) for part in parts])
     ends = np.cumsum([0, *(one.shape[0] for one in edges)])
@@ -127,7 +127,7 @@ def expected_errors(
     for number, layer in enumerate(layers):
         far = distances[:, ends[number] : ends[number + 1]]
         below = rows if number == 0 else layers[number - 1].hidden
-        temper = _dependence(layer.hidden, group, dealt)
+        temper = _dependence(layer.hidden, group, folds)
         firings = np.array([layer.hidden.take(half).counts for half in halves])
         lost = np.where(_accepted(below, layer, temper, n_jobs), _accidental(far, firings / temper), 1.0)
         if accidents is not None:  # of the units below that edges lead to
@@ -154,16 +154,16 @@ def _accidental(far: np.ndarray, firings: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(able.any(axis=0), odds / (1 + odds), 0.0))
 
 
-def _dependence(hidden: Firings, group: np.ndarray, dealt: RowGroups) -> float:
+def _dependence(hidden: BinaryRows, group: np.ndarray, folds: Folds) -> float:
     """Rows that count as one: how unequally the firings of units fall to halves, over what chance does."""
-    counts = np.array([hidden.take(np.flatnonzero(group == g)).counts for g in dealt.all], dtype=np.float64)
+    counts = np.array([hidden.take(np.flatnonzero(group == g)).counts for g in folds.all], dtype=np.float64)
     total = counts.sum(axis=0)
     seen = total >= 4
     if not seen.any():
         return 1.0
     ratios = [
         (counts[list(first)].sum(axis=0) - counts[list(second)].sum(axis=0))[seen] ** 2 / total[seen]
-        for first, second in dealt.splits
+        for first, second in folds.splits
     ]
     ratio = np.mean(ratios, axis=0)
     return max(1.0, float(ratio.mean() - 2 * ratio.std() / np.sqrt(len(ratio))))
@@ -279,7 +279,7 @@ def shares_of(layers: list[Layer]) -> np.ndarray:
 
 
 def _bits_described(rows: Rows, layer: Layer, n_jobs: int | None) -> Described:
-    assert isinstance(rows, Firings)
+    assert isinstance(rows, BinaryRows)
     n_rows, n_columns = rows.n_rows, rows.n_columns
     said = decode(layer.hidden, layer.edges, n_jobs)
     left, unsaid = difference(rows, said, n_jobs), difference(said, rows, n_jobs)
@@ -304,19 +304,19 @@ def _bits_described(rows: Rows, layer: Layer, n_jobs: int | None) -> Described:
     )
 
 
-def _independent(rows: Firings) -> np.ndarray:
+def _independent(rows: BinaryRows) -> np.ndarray:
     """Log-likelihood of each row under independent columns of their own rates, shape (n_rows,)."""
     rates = (rows.counts + 0.5) / (rows.n_rows + 1)
     return np.asarray(_row_sums(rows, np.log(rates / (1 - rates))) + np.log1p(-rates).sum())
 
 
-def _row_sums(rows: Firings, values: np.ndarray) -> np.ndarray:
+def _row_sums(rows: BinaryRows, values: np.ndarray) -> np.ndarray:
     """Sum of the values of the columns that are on in each row."""
     sums = np.append(0.0, np.cumsum(values[rows.indices]))
     return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
 
 
-def _missing(left: Firings, layer: Layer, n_jobs: int | None) -> float:
+def _missing(left: BinaryRows, layer: Layer, n_jobs: int | None) -> float:
     """Pairs of columns that are on together without a unit as often as those of units are, over the pairs of a unit."""
     thin = left.thinned(5e6)
     pairs = cofiring_pairs(thin, n_jobs)

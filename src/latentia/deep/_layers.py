@@ -11,10 +11,10 @@ from scipy import sparse
 from ._encode import decode, encode
 from ._negatives import learn_negatives
 from ._real import RealLayer, decode_real, encode_real, recover_real
-from ._statistics import Firings
+from ._statistics import BinaryRows
 from ._units import learn_units
 
-Rows: TypeAlias = Firings | np.ndarray
+Rows: TypeAlias = BinaryRows | np.ndarray
 """Rows of a layer: bits, or real columns."""
 
 
@@ -46,7 +46,7 @@ class Layer:
     edges : csr_array of int8, shape (n_units, n_below)
         1 and -1.
     undetermined : csr_array of bool, of the same shape
-    hidden : Firings
+    hidden : BinaryRows
         Units that are on in the rows that it was learned from.
     real : RealLayer, optional
         Where the layer below is real.
@@ -54,7 +54,7 @@ class Layer:
 
     edges: sparse.csr_array
     undetermined: sparse.csr_array
-    hidden: Firings
+    hidden: BinaryRows
     real: RealLayer | None = None
 
     @property
@@ -82,7 +82,7 @@ def learn_layers(rows: Rows, settings: Settings) -> list[Layer]:
     return layers
 
 
-def _next(below: Firings, settings: Settings) -> Layer:
+def _next(below: BinaryRows, settings: Settings) -> Layer:
     members = learn_units(below, settings.n_polishes, settings.n_jobs)
     hidden = encode(below, members, settings.n_jobs)
     order = np.argsort(-hidden.counts, kind="stable")
@@ -92,7 +92,7 @@ def _next(below: Firings, settings: Settings) -> Layer:
 
 def _lowest(Y: np.ndarray, settings: Settings) -> Layer:
     found = recover_real(Y, seed=settings.seed, n_jobs=settings.n_jobs)
-    hidden = Firings.of(sparse.csr_array(encode_real(found, Y, n_jobs=settings.n_jobs)))
+    hidden = BinaryRows.of(sparse.csr_array(encode_real(found, Y, n_jobs=settings.n_jobs)))
     order = np.argsort(-hidden.counts, kind="stable")
     edges, undetermined = sparse.csr_array(found.weights[order]), sparse.csr_array(found.undetermined[order])
     hidden = hidden.renamed(order)
@@ -115,19 +115,19 @@ def with_negative_edges(rows: Rows, layers: list[Layer], n_jobs: int | None) -> 
     return found
 
 
-def encoded(rows: Rows, layers: list[Layer], n_jobs: int | None) -> Firings:
+def encoded(rows: Rows, layers: list[Layer], n_jobs: int | None) -> BinaryRows:
     """Units of the last of these layers that are on in new rows."""
     for layer in layers:
         if layer.real is not None:
-            rows = Firings.of(sparse.csr_array(encode_real(layer.real, np.asarray(rows), n_jobs=n_jobs)))
+            rows = BinaryRows.of(sparse.csr_array(encode_real(layer.real, np.asarray(rows), n_jobs=n_jobs)))
         else:
-            assert isinstance(rows, Firings)
+            assert isinstance(rows, BinaryRows)
             rows = encode(rows, layer.members, n_jobs)
-    assert isinstance(rows, Firings)
+    assert isinstance(rows, BinaryRows)
     return rows
 
 
-def decoded(hidden: Firings, layers: list[Layer], n_jobs: int | None) -> Rows:
+def decoded(hidden: BinaryRows, layers: list[Layer], n_jobs: int | None) -> Rows:
     """Rows of the observed layer from units of the last of these layers."""
     for layer in reversed(layers):
         if layer.real is not None:

@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._threads import for_chunks
-from ._statistics import Firings, doubled, once_and_twice, ones, owners_of
+from ..system.threads import for_chunks
+from ._statistics import BinaryRows, doubled, once_and_twice, ones, owners_of
 
 _ROUNDS = 2
 _LEAST_OFF, _LEAST_OFF_OF_CODES = 3, 5  # rows with the column off, for a negative edge
@@ -69,7 +69,7 @@ class _Chances:
 
 
 def learn_negatives(
-    below: Firings, hidden: Firings, members: sparse.csr_array, n_jobs: int | None = None, *, exact: bool = True
+    below: BinaryRows, hidden: BinaryRows, members: sparse.csr_array, n_jobs: int | None = None, *, exact: bool = True
 ) -> Negatives:
     """Decide on every pair of a unit and a column.
 

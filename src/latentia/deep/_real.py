@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtr
 
-from .._threads import for_chunks
+from ..system.threads import for_chunks
 
 _SEARCHES = 4  # of the rows, and of what is left of them
 _ROUNDS = 6  # of encoding and regression after each

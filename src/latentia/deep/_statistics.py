@@ -12,7 +12,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from scipy import sparse
 
-from .._threads import for_chunks
+from ..system.threads import for_chunks
 
 _ROWS = 4096  # at once; a multiple of 64
 _COLUMNS = 64
@@ -24,7 +24,7 @@ _DEVIATIONS = 5.0  # by which pairs must be on together more often than chance h
 
 
 @dataclass(frozen=True)
-class Firings:
+class BinaryRows:
     """Which columns are on in which rows.
 
     Attributes
@@ -40,7 +40,7 @@ class Firings:
     indices: np.ndarray
 
     @classmethod
-    def of(cls, table: sparse.csr_array) -> Firings:
+    def of(cls, table: sparse.csr_array) -> BinaryRows:
         """The ones of a table that has no others entries."""
         return cls(table.shape[1], table.indptr.astype(np.int64), table.indices.astype(np.int32, copy=False))
 
@@ -80,7 +80,7 @@ class Firings:
         table.indices = self.indices.astype(kind, copy=False)
         return table
 
-    def renamed(self, order: np.ndarray) -> Firings:
+    def renamed(self, order: np.ndarray) -> BinaryRows:
         """With the columns in another order: column ``order[i]`` becomes column i."""
         names = np.empty(self.n_columns, np.int32)
         names[order] = np.arange(self.n_columns, dtype=np.int32)
@@ -88,16 +88,16 @@ class Firings:
         table.indices = names[self.indices]
         table.has_sorted_indices = False
         table.sort_indices()
-        return Firings(self.n_columns, self.indptr, table.indices.astype(np.int32, copy=False))
+        return BinaryRows(self.n_columns, self.indptr, table.indices.astype(np.int32, copy=False))
 
-    def take(self, rows: np.ndarray) -> Firings:
+    def take(self, rows: np.ndarray) -> BinaryRows:
         """Some rows, by ascending numbers."""
         sizes = np.diff(self.indptr)[rows]
         indptr = np.append(0, np.cumsum(sizes))
         places = np.repeat(self.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
-        return Firings(self.n_columns, indptr, self.indices[places])
+        return BinaryRows(self.n_columns, indptr, self.indices[places])
 
-    def thinned(self, most: float) -> Firings:
+    def thinned(self, most: float) -> BinaryRows:
         """Evenly spread rows of about so many ones at most; all rows if there are no more ones."""
         share = most / max(len(self.indices), 1)
         if share >= 1:
@@ -122,7 +122,7 @@ class Pairs:
     excess: np.ndarray
 
 
-def cofiring_pairs(firings: Firings, n_jobs: int | None = None) -> Pairs:
+def cofiring_pairs(firings: BinaryRows, n_jobs: int | None = None) -> Pairs:
     """Pairs of columns by the correlation of their firing, on as many rows as can be compared in some seconds."""
     n, words = firings.n_columns, _PAIR_WORK / max(firings.n_columns**2 / 2, 1)
     rows = firings if firings.n_rows <= 64 * words else firings.thinned(
@@ -149,7 +149,7 @@ def cofiring_pairs(firings: Firings, n_jobs: int | None = None) -> Pairs:
     return Pairs(first[order], second[order], excess[order])
 
 
-def pair_dependence(firings: Firings, most: float = 5e6, n_jobs: int | None = None) -> tuple[float, float]:
+def pair_dependence(firings: BinaryRows, most: float = 5e6, n_jobs: int | None = None) -> tuple[float, float]:
     """Squared norm of what pairs are on together beyond independence, and what noise alone makes of it.
 
     On rows of about ``most`` ones.
@@ -169,7 +169,7 @@ def pair_dependence(firings: Firings, most: float = 5e6, n_jobs: int | None = No
     return float(beyond), float(noise)
 
 
-def _counter(rows: Firings, n_jobs: int | None) -> Callable[[int, int], np.ndarray]:
+def _counter(rows: BinaryRows, n_jobs: int | None) -> Callable[[int, int], np.ndarray]:
     """``counter(start, stop)``: rows in which columns start to stop are on with each later one, (stop - start, n_columns)."""
     sizes = np.diff(rows.indptr).astype(np.float64)
     of_rows = _WORDS_PER_STEP * float(sizes @ sizes) < rows.n_columns**2 * (rows.n_rows / 64)

@@ -11,9 +11,9 @@ from numba import njit
 from scipy import sparse
 from scipy.special import gammaln
 
-from .._threads import for_chunks
+from ..system.threads import for_chunks
 from ._encode import SHARE_ON, encode, unexplained
-from ._statistics import Firings, cofiring_pairs, count_together, doubled, once_and_twice, ones, owners_of
+from ._statistics import BinaryRows, cofiring_pairs, count_together, doubled, once_and_twice, ones, owners_of
 
 LEAST_DEGREE = 4  # members of a unit that can be told from chance
 _ENTRIES = 20_000_000  # ones in the rows that units are grown on
@@ -59,7 +59,7 @@ def member_table(members: Sequence[np.ndarray], n_columns: int) -> sparse.csr_ar
     return sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(len(members), n_columns))
 
 
-def learn_units(firings: Firings, n_polishes: int = MOST_POLISHES, n_jobs: int | None = None) -> sparse.csr_array:
+def learn_units(firings: BinaryRows, n_polishes: int = MOST_POLISHES, n_jobs: int | None = None) -> sparse.csr_array:
     """The positive edges of a layer above some firings: shape (n_units, n_columns), entries 1."""
     rows = firings.thinned(_ENTRIES)
     units: list[np.ndarray] = []
@@ -77,7 +77,7 @@ def learn_units(firings: Firings, n_polishes: int = MOST_POLISHES, n_jobs: int |
 # --- growing --------------------------------------------------------------------------------------------------------
 
 
-def _grow_units(rows: Firings, known: list[np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
+def _grow_units(rows: BinaryRows, known: list[np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
     pairs = cofiring_pairs(rows, n_jobs)
     owners = np.zeros((rows.n_columns, 16), np.uint64)
     active: list[int] = []
@@ -130,7 +130,7 @@ def _rivals(members: np.ndarray, units: list[np.ndarray], owners: np.ndarray) ->
     return [int(r) for r in near if shared[r] > _OVERLAP * min(len(members), len(units[r]))]
 
 
-def _grow_all(rows: Firings, first: np.ndarray, second: np.ndarray, n_jobs: int | None) -> Grown:
+def _grow_all(rows: BinaryRows, first: np.ndarray, second: np.ndarray, n_jobs: int | None) -> Grown:
     starts, on = rows.by_column
     rates = rows.rates
     n = len(first)
@@ -151,7 +151,7 @@ def _log_choose(n: int, k: np.ndarray) -> np.ndarray:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def gains_of(rows: Firings, units: Sequence[np.ndarray], temper: float = 1.0, n_jobs: int | None = None) -> Grown:
+def gains_of(rows: BinaryRows, units: Sequence[np.ndarray], temper: float = 1.0, n_jobs: int | None = None) -> Grown:
     """The test of acceptance on given rows, of which each counts 1 / ``temper``."""
     starts, on = rows.by_column
     rates, numbers = rows.rates, np.zeros((len(units), 3))
@@ -175,7 +175,7 @@ def acceptable(found: Grown) -> np.ndarray:
 # --- polishing ------------------------------------------------------------------------------------------------------
 
 
-def _polished(rows: Firings, units: list[np.ndarray], n_polishes: int, n_jobs: int | None) -> list[np.ndarray]:
+def _polished(rows: BinaryRows, units: list[np.ndarray], n_polishes: int, n_jobs: int | None) -> list[np.ndarray]:
     """Members by how often they are on where their unit is and no other unit of theirs."""
     bits = rows.bits(n_jobs)
     for _ in range(n_polishes):
@@ -243,7 +243,7 @@ def _is_overlap(a: int, units: list[np.ndarray], dropped: np.ndarray) -> bool:
 
 
 def edge_doubts(
-    rows: Firings, hidden: Firings, members: sparse.csr_array, temper: float = 1.0, n_jobs: int | None = None
+    rows: BinaryRows, hidden: BinaryRows, members: sparse.csr_array, temper: float = 1.0, n_jobs: int | None = None
 ) -> np.ndarray:
     """Expected share of each unit's edges that are wrong, from the odds of all pairs of a unit and a column, shape (n_units,).
 

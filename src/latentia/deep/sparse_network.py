@@ -20,18 +20,18 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, Seed, seed_of
-from .._stages import Fitted, Part, Staged
 from .._validation import check_sizes, table_blocks, weighted
-from ..evidence import Check, Evidence, PartErrors, Reading, found_again
+from ..evidence import Check, ComponentView, Evidence, PartErrors, found_again
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import check_size, fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, Folds
 from ._evidence import Measured, checks, expected_errors, measure, shares_of, unit_distances
 from ._layers import Layer, Rows, Settings, decoded, encoded, learn_layers, rows_of, with_negative_edges
 from ._real import RealLayer
-from ._statistics import Firings
+from ._statistics import BinaryRows
 from ._units import MOST_POLISHES
 
 _OF_COLUMNS = ("scale", "offset", "noise", "variance")  # what a real layer knows of each column
@@ -178,19 +178,19 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         blocks = table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2)
         return self._fit_stages(weighted(blocks, sample_weight))
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Table:
+    def _moments(self, rows: Blocks, folds: Folds) -> _Table:
         """One pass, which keeps the rows: layers are learned from them."""
         table, numbers = self._rows(rows)
-        return _Table(table, dealt.of(numbers), dealt)
+        return _Table(table, folds.of(numbers), folds)
 
-    def _recover(self, moments: _Table, part: Part, whole: Any) -> list[Layer]:
+    def _recover(self, moments: _Table, subset: Subset, full_fit: Any) -> list[Layer]:
         """Algorithm 6.1: in each layer positive edges, and codes of the rows, which the next one is learned from."""
         n_polishes = MOST_POLISHES if self.refine == "auto" else int(self.refine)
-        return learn_layers(moments.of(part), Settings(self.n_layers, n_polishes, self._seed, self.n_jobs))
+        return learn_layers(moments.of(subset), Settings(self.n_layers, n_polishes, self._seed, self.n_jobs))
 
-    def _refine(self, found: list[Layer], moments: _Table, part: Part, whole: Any) -> list[Layer]:
+    def _refine(self, recovered: list[Layer], moments: _Table, subset: Subset, full_fit: Any) -> list[Layer]:
         """Its last step: negative edges."""
-        return with_negative_edges(moments.rows, found, self.n_jobs)
+        return with_negative_edges(moments.rows, recovered, self.n_jobs)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """How each layer describes the one below, and the errors of units, by odds of edges and the positive ones of halves."""
@@ -199,13 +199,13 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         if not layers[0].edges.shape[0]:
             parts = PartErrors(None, reason="There is no unit to measure the error of.")
         elif self.n_splits:
-            parts = expected_errors(table.rows, layers, table.group, table.dealt, fitted.found_of, self.n_jobs)
+            parts = expected_errors(table.rows, layers, table.group, table.folds, fitted.recovery_of, self.n_jobs)
         else:
             parts = PartErrors.none()
         described = measure(table.rows, layers, self.n_jobs)
         return checks(Measured(layers, described, parts, len(table.group), self.n_layers)), parts
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         layers: list[Layer] = fitted.model
         rows: Rows = fitted.moments.rows
         self.layers_ = [layer.edges for layer in layers]
@@ -215,7 +215,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self.observed_density_ = ones / (len(fitted.moments.group) * self.n_features_in_)
         for name in _OF_COLUMNS:
             setattr(self, f"{name}_", None if layers[0].real is None else getattr(layers[0].real, name))
-        self.n_passes_ = 1 if fitted.moments.dealt.leaders is None else 2
+        self.n_passes_ = 1 if fitted.moments.folds.leaders is None else 2
         self._warn()
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
@@ -223,10 +223,10 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         if not self.n_splits:
             return None
         parts = []
-        for left_out in fitted.dealt.splits[0]:
-            part = tuple(group for group in fitted.dealt.all if group != left_out[0])
-            parts.append(Reading(_columns_below(fitted.found_of(part))))
-        return found_again(Reading(_columns_below(fitted.model)), parts)
+        for left_out in fitted.folds.splits[0]:
+            part = tuple(group for group in fitted.folds.all if group != left_out[0])
+            parts.append(ComponentView(_columns_below(fitted.recovery_of(part))))
+        return found_again(ComponentView(_columns_below(fitted.model)), parts)
 
     def _weighed(self, fitted: Fitted) -> np.ndarray:
         return shares_of(fitted.model)
@@ -242,7 +242,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         parts = [_ones_of(table, rows, blocks.names) for table, rows in zip(tables, numbers, strict=True)]
         sizes = np.concatenate([np.diff(part.indptr) for part in parts])
         indices = np.concatenate([part.indices for part in parts])
-        bits = Firings(self.n_features_in_, np.append(0, np.cumsum(sizes)), indices.astype(np.int32))
+        bits = BinaryRows(self.n_features_in_, np.append(0, np.cumsum(sizes)), indices.astype(np.int32))
         return bits, np.concatenate(numbers)
 
     def _warn(self) -> None:
@@ -306,7 +306,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         n_units = layers[-1].edges.shape[0]
         if table.shape[1] != n_units:
             raise LatentiaError(f"H has {table.shape[1]} columns, and layer {len(layers)} has {n_units} units.")
-        hidden = Firings.of(_ones_of(table, np.arange(table.shape[0]), None))
+        hidden = BinaryRows.of(_ones_of(table, np.arange(table.shape[0]), None))
         rows = decoded(hidden, layers, self.n_jobs)
         return rows if isinstance(rows, np.ndarray) else rows.table()
 
@@ -376,7 +376,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         n = len(self.layers_)
         if layer is not None and (not isinstance(layer, (int, np.integer)) or not 1 <= layer <= n):
             raise LatentiaError(f"the model has the hidden layers 1 to {n}.", parameter="layer", value=layer)
-        nothing = Firings(0, np.zeros(1, np.int64), np.empty(0, np.int32))
+        nothing = BinaryRows(0, np.zeros(1, np.int64), np.empty(0, np.int32))
         return [
             Layer(edges, undetermined, nothing, self._real_layer() if number == 0 else None)
             for number, (edges, undetermined) in enumerate(zip(self.layers_, self.undetermined_, strict=True))
@@ -407,9 +407,9 @@ class _Table(NamedTuple):
 
     rows: Rows
     group: np.ndarray
-    dealt: RowGroups
+    folds: Folds
 
-    def of(self, part: Part) -> Rows:
+    def of(self, part: Subset) -> Rows:
         """The rows of a part."""
         return self.rows if part.is_whole else rows_of(self.rows, np.flatnonzero(np.isin(self.group, part.groups)))
 

@@ -121,7 +121,7 @@ class Rounds:
     def may_replace(self) -> bool:
         return len(self.errors) <= self.last_replacement
 
-    def settled(self) -> bool:
+    def converged(self) -> bool:
         """Whether the last two rounds changed the error by less than a thousandth, with no atom replaced."""
         if self.errors and self.errors[-1] < _EXACT:
             return True

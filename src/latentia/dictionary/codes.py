@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._progress import progress_bar
+from ..system.progress import progress_bar
 
 _BATCH = 20_000  # rows whose codes are dense at a time
 _MORE = 1.5  # times chance: what is left is fitted, and so a little less than the noise

@@ -22,16 +22,16 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import Choice, Integer, NComponents, OrNone, Seed
-from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks, weighted, weighted_mean
-from ..evidence import Check, PartErrors, Reading
+from ..evidence import Check, ComponentView, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine, Refinement, over, refine
 from ..metrics import atom_coherence, atom_distances
 from ..moments import ColumnSpan, span_without_constants
-from ..passes import Blocks, RowGroups, accumulate, sample_rows
+from ..passes import Blocks, Folds, accumulate, sample_rows
 from ._averages import AVERAGED, averages
 from ._evidence import TOGETHER, Measured, dictionary_checks, others_checks
 from ._sparse_codes import AtomsUpdate, CodeSums, Rounds
@@ -227,40 +227,40 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     def _widen(self, span: ColumnSpan) -> None:
         self.components_ = span.coefficients(self.components_)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> RowGroups:
+    def _moments(self, rows: Blocks, folds: Folds) -> Folds:
         """There are none: the graph is made of rows."""
-        return dealt
+        return folds
 
-    def _recover(self, moments: RowGroups, part: Part, whole: Any) -> Start:
+    def _recover(self, moments: Folds, subset: Subset, full_fit: Any) -> Start:
         """Algorithm 5.1: the connection graph of some rows, its clusters, and their directions."""
         return start_from(
-            part.rows, self.n_components, method=self.init, columns=self.atom_update, order=self.clique_order, seed=self._seed,
-            n_jobs=self.n_jobs,
+            subset.rows, self.n_components, method=self.init, columns=self.atom_update, order=self.clique_order,
+            seed=self._seed, n_jobs=self.n_jobs,
         )  # fmt: skip
 
-    def _refine(self, found: Start, moments: RowGroups, part: Part, whole: _Refined | None) -> _Refined:
+    def _refine(self, recovered: Start, moments: Folds, subset: Subset, full_fit: _Refined | None) -> _Refined:
         """Averages (Algorithm 5.2) or rounds, the most used atom first; parts use the sparsity found on all rows."""
-        known = self.sparsity or (None if whole is None else whole.sparsity)
-        most = max(1, min(found.atoms.shape[1] // _LEAST_DIMENSIONS, len(found.atoms) - 1))
-        atoms, k, n_passes = found.atoms, known or min(found.sparsity, most), 0
+        known = self.sparsity or (None if full_fit is None else full_fit.sparsity)
+        most = max(1, min(recovered.atoms.shape[1] // _LEAST_DIMENSIONS, len(recovered.atoms) - 1))
+        atoms, k, n_passes = recovered.atoms, known or min(recovered.sparsity, most), 0
         if known is None:
-            atoms, k, n_passes = self._with_sparsity(atoms, k, most, part.rows)
+            atoms, k, n_passes = self._with_sparsity(atoms, k, most, subset.rows)
         elif self.refine == 0:
-            atoms, n_passes = self._begun(atoms, k, part.rows)
-        refined = self._rounds(atoms, k, part.rows, self.refine)
+            atoms, n_passes = self._begun(atoms, k, subset.rows)
+        refined = self._rounds(atoms, k, subset.rows, self.refine)
         if self.refine == "auto":
-            refined = self._out_of_optimum(refined, part.rows)
+            refined = self._out_of_optimum(refined, subset.rows)
         return refined.sorted()._replace(n_passes=refined.n_passes + n_passes)
 
     def _cost(self) -> Literal["passes"]:
         return "passes"
 
-    def _distance(self, one: _Refined, other: _Refined, moments: Any) -> np.ndarray:
-        return atom_distances(one.atoms, other.atoms)
+    def _distance(self, first: _Refined, second: _Refined, moments: Any) -> np.ndarray:
+        return atom_distances(first.atoms, second.atoms)
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """Codes of rows."""
-        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
 
     def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> np.ndarray:
         """Atoms of one feature too: heavy-tailed features that have nothing to do with each other give such."""
@@ -276,9 +276,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         parts = parts.widened(np.where(together > TOGETHER, _TURNED, 0.0), self._farthest)
         checks = dictionary_checks(measured, parts, misfit, together, _offset(measured.rows))
         if self.n_splits:
-            dealt: RowGroups = fitted.moments
-            learned, others = (_some(fitted.rows.group(half, dealt)) for half in dealt.splits[0])
-            half: _Refined = fitted.model_of(dealt.splits[0][0])
+            folds: Folds = fitted.moments
+            learned, others = (_some(fitted.rows.group(half, folds)) for half in folds.splits[0])
+            half: _Refined = fitted.model_of(folds.splits[0][0])
             checks += others_checks(learned, others, half.atoms, half.sparsity, half.sums)
         return checks, parts
 
@@ -306,7 +306,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     def _rounds(self, atoms: np.ndarray, k: int, blocks: Blocks, steps: Refine) -> _Refined:
         """Rounds, and a pass with the atoms that they end with."""
         rounds = Rounds()
-        refinement = refine(AtomsUpdate(atoms, k, rounds, self._seed), self._over(blocks), steps, until=rounds.settled)
+        refinement = refine(
+            AtomsUpdate(atoms, k, rounds, self._seed), self._over(blocks), steps, until=rounds.converged
+        )
         last = AtomsUpdate(refinement.values[0], k, rounds, self._seed)
         sums: CodeSums = accumulate(blocks, last, self.n_jobs)
         return _Refined(last.atoms, k, sums, refinement, rounds.errors, len(rounds.errors) + 1)
@@ -334,10 +336,10 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     def _over(self, blocks: Blocks) -> Any:
         return over(blocks, self.n_jobs, self.verbose)
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         """Set what is learned, and warn where the graph gave too little."""
         model: _Refined = fitted.model
-        start: Start = fitted.found
+        start: Start = fitted.recovered
         atoms, sums = model.atoms, model.sums
         signs = np.sign(np.take_along_axis(atoms, np.abs(atoms).argmax(axis=1)[:, None], axis=1))
         self.components_ = atoms * np.where(signs == 0, 1.0, signs)
@@ -345,7 +347,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         self.start_ = "graph" if start.of_graph else "random"
         self.noise_, self.reconstruction_err_ = model.noise, sums.relative_error
         self.errors_ = np.array(model.errors)
-        self._keep_refinement(model.refinement)
+        self._set_refinement_attributes(model.refinement)
         self.n_passes_, self._n_features_out = model.n_passes, len(atoms)
         if self.init == "graph" and not start.of_graph and self.n_components > 1:
             warn(
@@ -490,7 +492,7 @@ def _measured(fitted: Fitted, n_jobs: int | None) -> Measured:
     model: _Refined = fitted.model
     rows = _some(fitted.rows)
     codes = matching_pursuit(rows, model.atoms, model.sparsity + 1, n_jobs=n_jobs)
-    return Measured(model.atoms, model.sparsity, model.sums, fitted.found, rows, codes, model.errors, model.noise)
+    return Measured(model.atoms, model.sparsity, model.sums, fitted.recovered, rows, codes, model.errors, model.noise)
 
 
 def _some(blocks: Blocks) -> np.ndarray:

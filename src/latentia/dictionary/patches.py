@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._progress import progress_bar
 from ..datasets.images import COLOURS, image_from_patches, image_patches, in_colour, patch_means
+from ..system.progress import progress_bar
 from .pursuit import matching_pursuit
 
 _BATCH, _MOST_PLACES = 20_000, 300_000  # patches at a time, and those of which an image is rebuilt

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._threads import for_chunks
+from ..system.threads import for_chunks
 
 _ROWS = 512
 _DEPENDENT = 1e-10  # squared length of an atom beyond those chosen, from which on it is none of them

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from .._control_characters import escape_controls
 from .._frames import frame_of_rows
-from .._presentation import shown_by
+from .._presentation import presenters
 from ..exceptions import LatentiaError
 from .estimates import Estimates
 
@@ -175,7 +175,7 @@ class Effects:
         -------
         matplotlib.axes.Axes, or an ndarray of them
         """
-        return shown_by["plot_effects"](self, terms=terms, ax=ax)
+        return presenters["plot_effects"](self, terms=terms, ax=ax)
 
     def __repr__(self) -> str:
         one, several, of_rows = self.nouns

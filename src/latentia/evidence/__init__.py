@@ -2,13 +2,14 @@
 
 from . import bounds
 from .checks import Bound, Check, above, at_least, at_most, between, equal_to, within
+from .convergence import convergence_checks
 from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
 from .hidden import missing_checks
 from .parts import PartErrors
 from .repeats import (
-    Reading,
+    ComponentView,
     again,
     again_text,
     doubted,
@@ -19,7 +20,6 @@ from .repeats import (
     repeated,
 )
 from .rows import RowsNeeded
-from .settled import settled_checks
 from .simulated import Drawn, simulated_checks
 from .sizes import CANDIDATES, Size, all_sizes, and_beyond, as_likely, beyond, enough_sizes, recommend, until_enough
 from .spectrum import left_out, noise_limit
@@ -37,13 +37,13 @@ __all__ = [
     "Bound",
     "Check",
     "Component",
+    "ComponentView",
     "Components",
     "Drawn",
     "Evidence",
     "Grade",
     "Misfit",
     "PartErrors",
-    "Reading",
     "RowsNeeded",
     "Size",
     "Spread",
@@ -62,6 +62,7 @@ __all__ = [
     "between",
     "beyond",
     "bounds",
+    "convergence_checks",
     "counted_parameters",
     "doubted",
     "enough_sizes",
@@ -81,7 +82,6 @@ __all__ = [
     "recommend",
     "repeated",
     "separation_limit",
-    "settled_checks",
     "simulated_checks",
     "spread_of_documents",
     "tensor_checks",

@@ -36,7 +36,7 @@ _TINY = 1e-12  # of the squared length of shares: what varies less is constant u
 
 
 @dataclass(frozen=True)
-class Reading:
+class ComponentView:
     """Shares and features by which people read the components of a fitted model.
 
     Attributes
@@ -60,7 +60,7 @@ class Reading:
         object.__setattr__(self, "shares", np.asarray(self.shares))  # from a data frame, if `transform` returns one
 
 
-def repeated(one: Reading, other: Reading) -> np.ndarray:
+def repeated(one: ComponentView, other: ComponentView) -> np.ndarray:
     """How much of each component another fit has, from 0 to 1, shape (K,).
 
     Components are matched one to one: of two that stand for the same one, the other fit has one. It is the correlation of
@@ -79,7 +79,7 @@ def repeated(one: Reading, other: Reading) -> np.ndarray:
     return found
 
 
-def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
+def found_again(whole: ComponentView, halves: Sequence[ComponentView]) -> np.ndarray | None:
     """How much of each component fits on halves of the data have in the mean, shape (K,); None of one that all rows have alike,
     or without halves.
     """
@@ -106,7 +106,7 @@ def doubted(found: np.ndarray, which: bool | np.ndarray = True) -> np.ndarray:
     return np.where(which, _DOUBTED, 1.0) * found
 
 
-def no_better_than_chance(one: Reading, other: Reading) -> bool:
+def no_better_than_chance(one: ComponentView, other: ComponentView) -> bool:
     """Whether components of two fits on different rows agree no better than axes that are turned at random do.
 
     A few axes of one space always have near ones among any others: in three dimensions matched ones have a mean correlation
@@ -125,13 +125,13 @@ def _by_chance(k: int) -> float:
     return float(np.quantile([table[linear_sum_assignment(-table)].mean() for table in turned], _SURE))
 
 
-def neighbour_checks(reading: Reading, stretch: int) -> list[Check]:
+def neighbour_checks(component_view: ComponentView, stretch: int) -> list[Check]:
     """How alike neighbouring rows are, where stretches of them were assigned to the same half."""
-    if stretch < 2 or not reading.ordered or reading.shares.shape[1] < 2 * _NEIGHBOURS:
+    if stretch < 2 or not component_view.ordered or component_view.shares.shape[1] < 2 * _NEIGHBOURS:
         return []
     return [
         Check(
-            "likeness of neighbours", "", _within_stretches(reading.shares), at_most(_ALIKE, "0 for rows in no order"),
+            "likeness of neighbours", "", _within_stretches(component_view.shares), at_most(_ALIKE, "0 for rows in no order"),
             "Correlation of the components' shares in neighbouring rows. Neighbours were kept together, so that errors are for "
             "other stretches of rows, and not for other rows in between.",
             "not in the papers", "note",

@@ -22,16 +22,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Bunch
 
 from .. import _fields as of
-from .._additive import Additive
-from .._base import fitted, fitting
 from .._parameters import Choice, Integer, OrNone, Seed
-from .._stages import Fitted, Part
 from .._validation import number_table, table_blocks, weighted
 from ..evidence import (
     Check,
+    ComponentView,
     Drawn,
     PartErrors,
-    Reading,
     TensorMeasured,
     above,
     at_most,
@@ -39,6 +36,9 @@ from ..evidence import (
     tensor_checks,
 )
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.additive import Additive
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
 from ..moments import (
@@ -53,7 +53,7 @@ from ..moments import (
     span_of,
 )
 from ..moments.vectors import Coordinates
-from ..passes import Blocks, RowGroups, accumulate, sample_rows
+from ..passes import Blocks, Folds, accumulate, sample_rows
 from ..tensor import MomentNoise, decompose_operator
 from ..tensor.operators import stable, tensor_norm
 from ..tensor.polar import polar
@@ -287,13 +287,13 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
                 parameter="noise", value="gaussian",
             )  # fmt: skip
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
+    def _moments(self, rows: Blocks, folds: Folds) -> _Moments:
         """Passes over the data: columns, principal coordinates, and fourth moments in these of four groups of rows."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         columns = column_moments(rows, **options)
         size = self._count(columns)
         coordinates, n_passes = self._coordinates(rows, columns, size, options)
-        statistic = FourthMoments(coordinates, dealt)
+        statistic = FourthMoments(coordinates, folds)
         sums = accumulate(rows, statistic, **options)
         return _Moments.checked(columns, size, statistic, sums, n_passes + 2, self.whiten is False)
 
@@ -303,16 +303,16 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         size = self._count(columns)
         few, scale = size < self.n_features_in_, self._scale(columns)
         coordinates = sums.principal(size + _OVERSAMPLE, 1.0) if few else Coordinates(columns.mean, np.diag(scale))
-        statistic = FourthMoments(coordinates, RowGroups())
+        statistic = FourthMoments(coordinates, Folds())
         moments = _Moments.checked(columns, size, statistic, sums.within(coordinates), 1, self.whiten is False)
         return replace(moments, lift=sums.lift(coordinates)) if isinstance(sums, WideSums) else moments
 
-    def _recover(self, moments: _Moments, part: Part, whole: _Recovered | None) -> _Recovered:
+    def _recover(self, moments: _Moments, subset: Subset, full_fit: _Recovered | None) -> _Recovered:
         """Theorem 7.3: whiten, decompose the cumulant, rotate; in noise, least squares from there."""
-        m = moments.of(part.groups)
+        m = moments.of(subset.groups)
         whitening = _whitening(m, moments)
-        if whole is not None:
-            return _recovered_roughly(m, whitening, self._seed, whole)
+        if full_fit is not None:
+            return _recovered_roughly(m, whitening, self._seed, full_fit)
         kurtosis, v, info = decompose_operator(m.cumulant(whitening.matrix), moments.size, self._seed)
         unmixing = _Unmixing(v @ whitening.matrix.T, whitening.inverse @ v.T, info.iterations, np.empty(0))
         found = _Recovered(unmixing, m.mean, kurtosis, whitening, info)
@@ -321,13 +321,13 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         asked = self.noise == "auto" and not moments.white and moments.size > 1
         return _noise_where_it_shows(found, moments, self._seed, self.n_splits > 0) if asked else found
 
-    def _refine(self, found: _Recovered, moments: _Moments, part: Part, whole: Any) -> _Unmixing:
+    def _refine(self, recovered: _Recovered, moments: _Moments, subset: Subset, full_fit: Any) -> _Unmixing:
         """FastICA's iterations on the rows."""
-        if not self.refine or moments.size < 2 or found.noisy:
-            return found.unmixing
-        start, most = found.unmixing, _MOST_ITERATIONS if self.refine == "auto" else int(self.refine)
+        if not self.refine or moments.size < 2 or recovered.noisy:
+            return recovered.unmixing
+        start, most = recovered.unmixing, _MOST_ITERATIONS if self.refine == "auto" else int(self.refine)
         coordinates = moments.statistic.coordinates
-        after = fast_ica(part.rows, coordinates, found.mean, start.matrix, most, self.n_jobs, self.verbose)
+        after = fast_ica(subset.rows, coordinates, recovered.mean, start.matrix, most, self.n_jobs, self.verbose)
         if after.turn >= STILL:
             self._warn_of_turns(most)
         matrix, inverse = after.rotation @ start.matrix, start.inverse @ after.rotation.T
@@ -340,10 +340,10 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         off by a factor of 1.38 (root mean square), with them by 1.31.
         """
         moments: _Moments = fitted.moments
-        found: _Recovered = fitted.found
-        dealt = moments.dealt
+        found: _Recovered = fitted.recovered
+        folds = moments.folds
         rest = found.noisy.rest if found.noisy else None
-        cumulant = fit_of_cumulant(moments.of(dealt.all), _halves(moments), found.unmixing.matrix, rest)
+        cumulant = fit_of_cumulant(moments.of(folds.all), _halves(moments), found.unmixing.matrix, rest)
         parts = fitted.errors(min(self.n_splits, 1) if self.refine and not found.noisy else self.n_splits)
         if parts.errors is not None and found.rival and found.rival_error <= _TRUSTED:
             fitted.rival = _RIVAL
@@ -358,9 +358,9 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     def _cost(self) -> Literal["free"]:
         return "free"
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """The sources of rows."""
-        return Reading(np.asarray(self.transform(fitted.some)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
 
     def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn:
         """Rows whose sources are those of different rows: of sources whose laws are not known it asks for independence.
@@ -375,16 +375,16 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         names = [f"source {k}" for k in range(sources.shape[1])]
         return Drawn(sources, rng.permuted(others, axis=0), names)
 
-    def _distance(self, one: _Unmixing, other: _Unmixing, moments: _Moments) -> np.ndarray:
-        return _crosstalk(other.matrix @ one.inverse)
+    def _distance(self, first: _Unmixing, second: _Unmixing, moments: _Moments) -> np.ndarray:
+        return _crosstalk(second.matrix @ first.inverse)
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         """Sources in the units that ``whiten`` says."""
         unmixing: _Unmixing = fitted.model
-        found: _Recovered = fitted.found
+        found: _Recovered = fitted.recovered
         moments: _Moments = fitted.moments
         components, mixing, self.mean_ = _of_features(unmixing, found, moments)
-        unit = np.sqrt(moments.of(moments.dealt.all).n) if self.whiten == "arbitrary-variance" else 1.0
+        unit = np.sqrt(moments.of(moments.folds.all).n) if self.whiten == "arbitrary-variance" else 1.0
         self.components_, self.mixing_, self.n_components_ = components / unit, mixing * unit, len(components)
         if moments.white:
             self.mean_ = np.zeros_like(self.mean_)
@@ -524,7 +524,7 @@ class _Moments:
     total_variance: float
     statistic: FourthMoments
     sums: np.ndarray
-    dealt: RowGroups
+    folds: Folds
     n_passes: int
     white: bool
     lift: np.ndarray | None = None
@@ -535,7 +535,7 @@ class _Moments:
     ) -> _Moments:
         """Of rows which are white if they are said to be."""
         total = float((columns.variance if size < len(columns.variance) else columns.variance > 0).sum())
-        moments = cls(size, total, statistic, sums, statistic.dealt, n_passes, white)
+        moments = cls(size, total, statistic, sums, statistic.folds, n_passes, white)
         if white:
             _check_white(moments)
         return moments
@@ -571,7 +571,7 @@ def _whitening(m: FourthSums, moments: _Moments) -> Whitening:
 
 def _check_white(moments: _Moments) -> None:
     """Raise for rows that are not white."""
-    spectrum = np.linalg.eigvalsh(moments.of(moments.dealt.all).covariance)
+    spectrum = np.linalg.eigvalsh(moments.of(moments.folds.all).covariance)
     off = float(np.abs(spectrum - 1).max())
     if off > _WHITE:
         raise LatentiaError(
@@ -606,7 +606,7 @@ def _in_noise(found: _Recovered, noisy: SourcesInNoise, apart: float | None = No
 
 
 def _halves(moments: _Moments) -> list[tuple[FourthSums, FourthSums]]:
-    return [(moments.of(a), moments.of(b)) for a, b in moments.dealt.splits]
+    return [(moments.of(a), moments.of(b)) for a, b in moments.folds.splits]
 
 
 def _best_in_noise(found: _Recovered, moments: _Moments, seed: int) -> SourcesInNoise:
@@ -614,7 +614,7 @@ def _best_in_noise(found: _Recovered, moments: _Moments, seed: int) -> SourcesIn
 
     In much noise there are other minima, with vectors of opposite signs that lie near to each other.
     """
-    whole, rng, one = moments.of(moments.dealt.all), np.random.default_rng(seed), found.whitening.inverse
+    whole, rng, one = moments.of(moments.folds.all), np.random.default_rng(seed), found.whitening.inverse
     starts = [found.unmixing.inverse]
     if moments.size < _MANY:
         starts += [one @ rng.standard_normal((moments.size,) * 2) for _ in range(_STARTS - 1)]
@@ -630,7 +630,7 @@ def _noise_where_it_shows(found: _Recovered, moments: _Moments, seed: int, has_r
     """
     with contextlib.suppress(LatentiaError):
         halves = _halves(moments)
-        whole = moments.of(moments.dealt.all)
+        whole = moments.of(moments.folds.all)
         before = fit_of_cumulant(whole, halves, found.unmixing.matrix)
         if before.fits and not has_rival:
             return found
@@ -653,7 +653,7 @@ def _noise_covariance(found: _Recovered, moments: _Moments) -> np.ndarray | None
     if found.noisy is None:
         return None
     lift, inverse = _lift(moments), found.noisy.inverse
-    noise = moments.of(moments.dealt.all).covariance - inverse @ inverse.T
+    noise = moments.of(moments.folds.all).covariance - inverse @ inverse.T
     return np.asarray(lift @ noise @ lift.T)
 
 
@@ -699,7 +699,7 @@ def _crosstalk(gains: np.ndarray) -> np.ndarray:
 
 
 def _checks(found: _Recovered, moments: _Moments, parts: PartErrors, cumulant: CumulantFit) -> list[Check]:
-    (one, other), whitening = moments.dealt.splits[0], found.whitening
+    (one, other), whitening = moments.folds.splits[0], found.whitening
     noise = tensor_norm(cumulant.noise)
     difference = (moments.of(one).covariance - moments.of(other).covariance) / 2
     measured = TensorMeasured(
@@ -708,7 +708,7 @@ def _checks(found: _Recovered, moments: _Moments, parts: PartErrors, cumulant: C
         weights=found.kurtosis,
         residual=found.noisy.residual if found.noisy else found.info.residual,
         stable=found.info.stable if found.noisy is None else _stable_in_noise(found, moments),
-        samples=moments.of(moments.dealt.all).n,
+        samples=moments.of(moments.folds.all).n,
     )
     return [
         *error_checks(
@@ -772,7 +772,7 @@ def _noise_that_may_hide(found: _Recovered) -> list[Check]:
 
 def _stable_in_noise(found: _Recovered, moments: _Moments) -> np.ndarray:
     """Whether components attract in coordinates in which they are orthonormal."""
-    cumulant = moments.of(moments.dealt.all).cumulant(found.unmixing.matrix.T)
+    cumulant = moments.of(moments.folds.all).cumulant(found.unmixing.matrix.T)
     return stable(cumulant, found.kurtosis, np.eye(moments.size))
 
 

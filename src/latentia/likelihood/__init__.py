@@ -3,7 +3,7 @@
 from .admixture import fold_in, token_probabilities
 from .coordinates import Chances, Distributions, Expected, Gaussians, Rates, Values
 from .edges import draw_edges
-from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
+from .em import EStep, Refine, Refined, Refinement, Update, converge, over, refine, updated
 from .gaussian import gaussian_log_density
 from .given import GivenCells
 from .multinomial import (
@@ -38,6 +38,7 @@ __all__ = [
     "Update",
     "Values",
     "WordSampler",
+    "converge",
     "draw_edges",
     "fold_in",
     "gaussian_log_density",
@@ -52,7 +53,6 @@ __all__ = [
     "race",
     "race_updates",
     "refine",
-    "settle",
     "token_probabilities",
     "updated",
 ]

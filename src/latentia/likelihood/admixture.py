@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from .._threads import for_chunks
 from ..moments.counts import as_counts
+from ..system.threads import for_chunks
 
 _ROWS, COLUMNS = 256, 16
 

@@ -22,8 +22,8 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from .._threads import one_blas_thread
 from ..passes import Blocks, accumulate
+from ..system.threads import one_blas_thread
 from .coordinates import Expected, Values
 
 Refine: TypeAlias = int | Literal["auto"]
@@ -70,7 +70,7 @@ class Refinement:
     values : tuple of ndarray
     log_likelihood : ndarray of shape (n_steps,)
         Of the data, in nats, at the values of each E-step.
-    settled : bool
+    converged : bool
         Whether further steps would gain only a negligible amount.
     remaining : float
         Nats that they are predicted to gain, or, where patience ended, that the last step gained; NaN where neither is known,
@@ -79,7 +79,7 @@ class Refinement:
 
     values: Values
     log_likelihood: np.ndarray
-    settled: bool
+    converged: bool
     remaining: float
 
     @classmethod
@@ -135,7 +135,7 @@ def refine(
         )
 
 
-def settle(update: Any, e_step: EStep, most: int = _MOST_STEPS) -> Refinement:
+def converge(update: Any, e_step: EStep, most: int = _MOST_STEPS) -> Refinement:
     """Plain EM until the gain of a step is negligible: for models whose distributions have no coordinates."""
     heights: list[float] = []
 
@@ -144,11 +144,11 @@ def settle(update: Any, e_step: EStep, most: int = _MOST_STEPS) -> Refinement:
         heights.append(float(sums.log_likelihood))
         return sums
 
-    def settled() -> bool:
+    def converged() -> bool:
         enough = max(_REMAINING, _SHARE * abs(heights[-1]))
         return len(heights) > _CALM and heights[-1] - heights[-1 - _CALM] < _CALM * enough
 
-    return refine(update, watched, "auto", until=settled, most=most)
+    return refine(update, watched, "auto", until=converged, most=most)
 
 
 def updated(update: Update, sums: Any) -> Values:
@@ -166,36 +166,36 @@ def over(blocks: Blocks, n_jobs: int | None = None, progress: bool = False) -> E
 
 
 def _plain(update: Update, passes: _Passes, steps: int, until: Callable[[], bool] = lambda: False) -> Refinement:
-    values, settled = update.values, False
+    values, converged = update.values, False
     for _ in range(steps):
         values = passes.at(update.at(*values)).estimate()
-        if settled := until():
+        if converged := until():
             break
-    return Refinement(values, np.array(passes.log_likelihood), settled, float("nan"))
+    return Refinement(values, np.array(passes.log_likelihood), converged, float("nan"))
 
 
 def _until_settled(update: Update, passes: _Passes, least: float, most: int, patience: float) -> Refinement:
     point = _possible(update, passes)
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_n_pairs(len(point.slope)))
-    gain, remaining, longest, calm, slow, settled = np.inf, np.inf, _LONGEST, 0, 0, False
+    gain, remaining, longest, calm, slow, converged = np.inf, np.inf, _LONGEST, 0, 0, False
     while np.isfinite(point.objective):
         correction = _correction(point, pairs)
         remaining = 0.5 * float(point.slope @ (point.em_step + correction))
         enough = max(least, _SHARE * abs(point.objective))
         calm = calm + 1 if max(remaining, gain) < enough else 0
         slow = slow + 1 if gain < enough else 0
-        settled = calm >= _CALM or slow >= patience
-        if settled or len(passes.log_likelihood) >= most:
+        converged = calm >= _CALM or slow >= patience
+        if converged or len(passes.log_likelihood) >= most:
             break
         after, longest = _searched(point, correction, longest, passes, most)
         if after is None:  # EM's own step does not gain either: the rest is rounding
-            settled = bool(remaining < enough)
+            converged = bool(remaining < enough)
             break
         _remember(pairs, after.coordinates - point.coordinates, point.slope - after.slope, point.curvature)
         point, gain = after, after.objective - point.objective
     if slow >= patience:
         remaining = min(remaining, max(gain, 0.0))
-    return Refinement(point.estimate(), np.array(passes.log_likelihood), settled, max(remaining, 0.0))
+    return Refinement(point.estimate(), np.array(passes.log_likelihood), converged, max(remaining, 0.0))
 
 
 def _possible(update: Update, passes: _Passes) -> _Point:

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from .._threads import Parallel, for_chunks
 from ..moments.counts import Counts, as_counts
 from ..passes import Block
+from ..system.threads import Parallel, for_chunks
 from .admixture import COLUMNS, add_expected
 from .coordinates import Distributions, Expected, Values
 from .rows import MixtureSums, log, normalised
@@ -149,7 +149,7 @@ class Responsibilities:
         components = np.maximum(self.counts, 0.0).T + pseudo
         return np.asarray(components / components.sum(axis=1, keepdims=True))
 
-    def settled(self) -> bool:
+    def converged(self) -> bool:
         """Whether the last pass hardly moved a document, nor changed the pseudo-counts."""
         return self.moved <= STILL and self.corrected <= _CALM
 

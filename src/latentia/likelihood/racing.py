@@ -129,12 +129,12 @@ def race_updates(
     update, found = winner.reached
     rest: Refine = "auto" if steps == "auto" else steps - min(few, steps)
     left = capped[winner.name] - few if steps == "auto" and winner.name in capped else None
-    if found.settled or not rest or (left is not None and left <= 0):
+    if found.converged or not rest or (left is not None and left <= 0):
         return Race(winner.name, found, winner.heights, made)
     limit = _limit(left)
     further = refine(update.at(*found.values), e_step, rest, **limit, **options)
     history = np.concatenate([found.log_likelihood, further.log_likelihood])
-    reached = Refinement(further.values, history, further.settled, further.remaining)
+    reached = Refinement(further.values, history, further.converged, further.remaining)
     return Race(winner.name, reached, winner.heights, made + len(further.log_likelihood))
 
 

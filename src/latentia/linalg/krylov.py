@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from .._threads import one_blas_thread
+from ..system.threads import one_blas_thread
 from .orthonormal import cholesky_qr
 
 Apply = Callable[[np.ndarray], np.ndarray]

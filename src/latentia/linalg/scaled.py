@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 
-from .._threads import one_blas_thread
 from ..exceptions import LatentiaError
+from ..system.threads import one_blas_thread
 from .krylov import outlying_eigenpairs
 from .sparse import lowered_squares, sparse_product
 

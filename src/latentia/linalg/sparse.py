@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from .._threads import for_chunks
+from ..system.threads import for_chunks
 
 _ENTRIES = 1 << 18  # of a task: rows of frequent words are long
 

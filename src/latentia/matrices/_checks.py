@@ -12,9 +12,9 @@ from ..evidence import (
     above,
     at_least,
     at_most,
+    convergence_checks,
     equal_to,
     noise_limit,
-    settled_checks,
 )
 from ..linalg import ScaledSpace
 from ._matrix import Estimate
@@ -110,7 +110,7 @@ def _further(m: Measured) -> list[Check]:
 
 
 def _refining_checks(m: Measured) -> list[Check]:
-    lines = settled_checks(m.found.refinement)
+    lines = convergence_checks(m.found.refinement)
     if m.gain is not None:
         meaning = "How much more probable refining makes pairs that are held out, one in ten. The matrix is refined if it does."
         lines.append(Check("held-out pairs", "nats a pair", m.gain, above(0), meaning, "not in the paper"))

@@ -9,10 +9,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
-from .._base import Estimator, check_size, fitted
 from .._parameters import Number, OrNone, check_parameter, seed_of
 from .._validation import column_names
 from ..exceptions import LatentiaError
+from ..fitting.base import Estimator, check_size, fitted
 from ..linalg import scaled_eigenspace
 from ..moments import symmetric_counts
 from ._matrix import FactoredMatrix, WordClusters

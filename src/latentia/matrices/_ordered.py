@@ -25,10 +25,10 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._threads import for_chunks, one_blas_thread
 from ..evidence import Check, above, at_least, at_most, equal_to
 from ..exceptions import LatentiaError
 from ..moments import split_counts
+from ..system.threads import for_chunks, one_blas_thread
 from ._scaled_pairs import ScaledPairs, scaled_singular_space
 
 _TILE = 512

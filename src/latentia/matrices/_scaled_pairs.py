@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import one_blas_thread
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_svd, sparse_product
+from ..system.threads import one_blas_thread
 
 _PASSES = 4
 

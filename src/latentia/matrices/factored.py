@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .. import _fields as of
-from .._threads import for_chunks, one_blas_thread
+from ..system.threads import for_chunks, one_blas_thread
 
 _TILE = (256, 1024)
 

@@ -21,10 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._additive import Additive
-from .._base import fitting
 from .._parameters import Choice, Flag, Integer, Number, OrNone, Seed, check_parameter
-from .._stages import Fitted, Part
 from .._validation import check_vocabulary
 from ..evidence import (
     Check,
@@ -33,10 +30,13 @@ from ..evidence import (
     mean_cosine,
 )
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.additive import Additive
+from ..fitting.base import fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, Refinement, refine
 from ..linalg import scaled_eigenspace
-from ..moments import DealtCounts, count_pairs, split_counts, symmetric_counts
-from ..passes import RowGroups
+from ..moments import FoldCounts, count_pairs, split_counts, symmetric_counts
+from ..passes import Folds
 from ._binned import Binning, binned_factors
 from ._checks import Measured, matrix_checks, part_checks
 from ._evidence import dependence, excess, expected_error, missing_signal, persistent_excess
@@ -321,36 +321,36 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         """Pairs lose their order where it does not matter, and copies of them count once."""
         if self.keep_moments and "moments_" not in vars(self):
             self.moments_ = PairSums.of(table)
-        rows, dealt = _without_order(table) if self.symmetric else _Table(table), RowGroups(4, self._seed)
-        return self._fit_stages(rows, self._moments(rows, dealt), dealt)
+        rows, folds = _without_order(table) if self.symmetric else _Table(table), Folds(4, self._seed)
+        return self._fit_stages(rows, self._moments(rows, folds), folds)
 
-    def _moments(self, rows: _Table, dealt: RowGroups) -> _Pairs:
+    def _moments(self, rows: _Table, folds: Folds) -> _Pairs:
         """The pairs of four groups, and what those say that are held out: whether to refine, or to discount."""
         counts = rows.counts
         _check_size(self, counts)
-        pairs = DealtCounts(counts, dealt, self.symmetric)
+        pairs = FoldCounts(counts, folds, self.symmetric)
         if self.symmetric:
             gain = self._gain(counts)
             return _Pairs(pairs, 0 if gain is not None and gain <= 0 else self._steps, gain)
         held_out = held_out_pairs(counts, self._settings, self.discount)
         return _Pairs(pairs, held_out=held_out, discounts=discounts_of(counts) if held_out.discounted else None)
 
-    def _recover(self, moments: _Pairs, part: Part, whole: Any) -> Estimate | _Ordered:
+    def _recover(self, moments: _Pairs, subset: Subset, full_fit: Any) -> Estimate | _Ordered:
         """The shrunk spectrum of the scaled counts; of ordered pairs, of what they give up."""
-        counts = moments.pairs.of(part.groups)
+        counts = moments.pairs.of(subset.groups)
         if self.symmetric:
             return self._estimate(counts)
         own = None if moments.discounts is None else discounts_of(counts)  # a part may have too few pairs to tell
         return ordered_matrix(counts, self._settings, moments.discounts if own is None else own)
 
-    def _refine(self, found: Any, moments: _Pairs, part: Part, whole: Any) -> Estimate | _Ordered:
+    def _refine(self, recovered: Any, moments: _Pairs, subset: Subset, full_fit: Any) -> Estimate | _Ordered:
         """EM on nonnegative factors."""
-        return self._refined(found, moments.pairs.of(part.groups), moments.steps) if moments.steps else found
+        return self._refined(recovered, moments.pairs.of(subset.groups), moments.steps) if moments.steps else recovered
 
-    def _distance(self, one: Any, other: Any, moments: _Pairs) -> np.ndarray:
+    def _distance(self, first: Any, second: Any, moments: _Pairs) -> np.ndarray:
         if self.symmetric:
-            return np.array([sampled_distance(one, other, self._seed)])
-        return np.array([ordered_distance(one[0], other[0], moments.pairs.counts, self._seed)])
+            return np.array([sampled_distance(first, second, self._seed)])
+        return np.array([ordered_distance(first[0], second[0], moments.pairs.counts, self._seed)])
 
     def _cost(self) -> Literal["algebra"]:
         return "algebra"
@@ -443,7 +443,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         )
         return refined - plain
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         self.n_pairs_, self.n_passes_ = float(fitted.rows.counts.sum()) / (1 + self.symmetric), 1
         if self.symmetric:
             self._keep_matrix(fitted.model)
@@ -460,7 +460,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         points = space.vectors * np.abs(space.observed)
         self._communities = WordClusters(points, space.marginals, self._seed)
         self.embedding_ = space.vectors[:, : space.n_kept] * np.sqrt(np.abs(space.values[: space.n_kept]))
-        self._keep_refinement(found.refinement)
+        self._set_refinement_attributes(found.refinement)
         if found.components is not None and found.mixing is not None:
             self.components_, self.core_ = found.components, found.mixing
         if found.bins is not None:
@@ -537,7 +537,7 @@ def _without_order(table: sparse.csr_array) -> _Table:
 class _Pairs:
     """Pairs of four groups; steps of refining, and the gain of it; whether to discount, and by how much."""
 
-    pairs: DealtCounts
+    pairs: FoldCounts
     steps: Refine = 0
     gain: float | None = None
     held_out: HeldOut | None = None
@@ -554,7 +554,7 @@ def _keep_ordered(model: ProbabilityMatrix, found: OrderedMatrix, space: ScaledP
     roots = np.sqrt(space.values[:kept])
     model.embedding_, model.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
     model._communities = WordClusters(space.left * space.observed, found.marginals, model._seed)
-    model._keep_refinement(Refinement.none())
+    model._set_refinement_attributes(Refinement.none())
 
 
 def _check_size(model: ProbabilityMatrix, counts: sparse.csr_array) -> None:

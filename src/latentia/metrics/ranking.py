@@ -23,8 +23,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._threads import for_chunks
 from ..exceptions import LatentiaError
+from ..system.threads import for_chunks
 
 _ENTRIES = 1 << 20  # scores of a chunk
 _RUN = 32

@@ -21,7 +21,7 @@ from sklearn.covariance import oas
 from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
 from ..likelihood import log, normalised, one_gaussian
-from ..passes import Blocks, RowGroups, content_keys, sample_rows
+from ..passes import Blocks, Folds, content_keys, sample_rows
 from ._nulls import MOST_ROWS, gains_of_nulls, null_checks
 from ._rows import Mixture
 
@@ -46,7 +46,7 @@ def one_cloud(rows: np.ndarray, seed: int) -> np.ndarray:
 
 def structure_checks(
     blocks: Blocks,
-    dealt: RowGroups,
+    folds: Folds,
     halves: list[tuple[Mixture, Any, Any]],
     fit: Callable[[Blocks], Mixture],
     shaped: bool,
@@ -65,15 +65,15 @@ def structure_checks(
     """
     if not halves:
         return []
-    heights = [_heights(mixture, sample_rows(blocks.group(other, dealt))[0]) for mixture, _, other in halves]
+    heights = [_heights(mixture, sample_rows(blocks.group(other, folds))[0]) for mixture, _, other in halves]
     fitted, trivial = (np.concatenate(one) for one in zip(*heights, strict=True))
     lines = list[Check]()
     (rows,) = sample_rows(blocks, _SAMPLE)
-    parts = [[sample_rows(blocks.group(half, dealt))[0] for half in one[1:]] for one in halves]
+    parts = [[sample_rows(blocks.group(half, folds))[0] for half in one[1:]] for one in halves]
     enough = min(part.shape[0] for pair in parts for part in pair) > 1  # One row has no ellipsoid.
     if blocks.n_rows <= MOST_ROWS and not sparse.issparse(rows) and enough:
         gain = float(np.mean([_gain(one[0], *rows) for one, rows in zip(halves, parts, strict=False)]))
-        if not shaped and not any(_has_valley(mixture, blocks.group(other, dealt)) for mixture, _, other in halves):
+        if not shaped and not any(_has_valley(mixture, blocks.group(other, folds)) for mixture, _, other in halves):
             gain -= _SHAPE
         lines = null_checks(gain, _gains_of_clouds(np.asarray(rows), gain, fit, seed), "single clouds")
     options: dict[str, Any] = {"extra": 0, "n_rows": blocks.n_rows, "against": "one component"}

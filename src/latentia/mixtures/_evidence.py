@@ -14,9 +14,9 @@ from ..evidence import (
     PartErrors,
     TensorMeasured,
     at_most,
+    convergence_checks,
     error_checks,
     separation_limit,
-    settled_checks,
     tensor_checks,
     whitened_noise,
 )
@@ -79,10 +79,10 @@ def checks_of(refined: Refined, measured: Measured, parts: PartErrors) -> list[C
             "mean |mu_k - mu'_k|_2",
             "in the units of the data",
             "component",
-            n_rows=moments.of(moments.dealt.all).n,
+            n_rows=moments.of(moments.folds.all).n,
         ),
         *([] if measured.misfit is None else measured.misfit.checks(what="components")),
-        *settled_checks(refined.refinement),
+        *convergence_checks(refined.refinement),
         *([] if measured.found is None else tensor_checks(_of_tensor(measured.found, moments))),
         *([] if measured.roundness is None else [measured.roundness]),
         *_separation(mixture),
@@ -128,13 +128,13 @@ def shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarr
 
 
 def _of_tensor(found: Recovered, moments: Moments) -> TensorMeasured:
-    first, second = (moments.of(half) for half in moments.dealt.splits[0])
+    first, second = (moments.of(half) for half in moments.folds.splits[0])
     return TensorMeasured(
         spectrum=found.spectrum,
         weights=found.decomposition.weights,
         residual=found.decomposition.info.residual,
         stable=found.decomposition.info.stable,
-        samples=moments.of(moments.dealt.all).n,
+        samples=moments.of(moments.folds.all).n,
         n_directions=len(found.decomposition.weights) - 1,
         noise=whitened_noise(
             found.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third)
@@ -146,7 +146,7 @@ def _roundness(mixture: Mixture, moments: Moments) -> Check:
     """Whether rows spread as far in all directions across the plane of the means: the widest of one half, in the other."""
     k = len(mixture.weights)
     excesses, noises = [], []
-    for split in moments.dealt.splits:
+    for split in moments.folds.splits:
         first, second = (moments.of(half) for half in split)
         for one, other in ((first, second), (second, first)):
             values, vectors = np.linalg.eigh(one.third[:-1, :-1, -1])
@@ -156,7 +156,7 @@ def _roundness(mixture: Mixture, moments: Moments) -> Check:
             spread = other.third[:-1, :-1, -1]
             noises.append(noise_of(other, np.linalg.eigvalsh(spread)[::-1], k))
             excesses.append(float(across @ spread @ across) - noises[-1])
-    noise, n = float(np.mean(noises or [0.0])), moments.of(moments.dealt.splits[0][0]).n
+    noise, n = float(np.mean(noises or [0.0])), moments.of(moments.folds.splits[0][0]).n
     measured = float(np.mean(excesses)) / noise if noise > 0 else None
     # A square of a mixture of normal variables has variance (3 q - 1) s^4, q being the mean of sigma^4 over s^4.
     q = float(mixture.weights @ mixture.variance**2 / (mixture.weights @ mixture.variance) ** 2)

@@ -12,11 +12,11 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from .. import _fields as of
-from .._base import fitted
-from .._covariates import WithCovariates
-from .._stages import Fitted
 from .._validation import weighted_mean
-from ..evidence import Drawn, Reading
+from ..evidence import ComponentView, Drawn
+from ..fitting.base import fitted
+from ..fitting.covariates import WithCovariates
+from ..fitting.stages import Fitted
 from ..likelihood import normalised
 from ..passes import sample_rows
 from ._corrected import ClassMemberships, confusions
@@ -42,9 +42,9 @@ class MixtureMethods(WithCovariates):
     def _distances(self, other: Any) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)
 
-    def _reading(self, fitted: Fitted) -> Reading | None:
+    def _component_view(self, fitted: Fitted) -> ComponentView | None:
         """Probabilities of the components of rows."""
-        return Reading(self.predict_proba(fitted.some).T)
+        return ComponentView(self.predict_proba(fitted.compared_rows).T)
 
     def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
         """Of complete rows of numbers, where the mixture is one of Gaussians."""
@@ -86,14 +86,14 @@ class MixtureMethods(WithCovariates):
         k, halves = len(self.weights_), [one for pair in fitted.halves(n_splits) for one in pair] if n_splits else []
         self._confusions = np.empty((0, k, k))
         if halves:
-            densities = [self._answered(fitted, one)._log_densities(fitted.some) for one in halves]
-            self._confusions = confusions(self._log_densities(fitted.some), densities)
+            densities = [self._answered(fitted, one)._log_densities(fitted.compared_rows) for one in halves]
+            self._confusions = confusions(self._log_densities(fitted.compared_rows), densities)
 
     def _answered(self, fitted: Fitted, answer: Any) -> Self:
         """The estimator with another answer."""
         one, other = copy(self), copy(fitted)
         other.model = answer
-        one._keep(other)  # type: ignore[attr-defined]
+        one._set_fitted_attributes(other)  # type: ignore[attr-defined]
         return one
 
     @fitted

@@ -18,7 +18,7 @@ from ..moments import (
     column_moments,
     principal_coordinates,
 )
-from ..passes import Blocks, RowGroups, accumulate
+from ..passes import Blocks, Folds, accumulate
 from ..tensor import Decomposition, apply_to_modes, decompose
 from ..tensor.operators import symmetrised
 from ._rows import Mixture
@@ -33,27 +33,27 @@ class Moments:
     columns: ColumnMoments
     statistic: VectorMoments
     sums: Any
-    dealt: RowGroups
+    folds: Folds
     n_passes: int
 
     def of(self, groups: tuple[int, ...]) -> VectorSums:
         return self.statistic.of(self.sums, groups)
 
     @classmethod
-    def of_blocks(cls, blocks: Blocks, k: int, dealt: RowGroups, seed: int, **options: Any) -> Moments:
+    def of_blocks(cls, blocks: Blocks, k: int, folds: Folds, seed: int, **options: Any) -> Moments:
         """Passes over the data: columns, principal coordinates, and moments in these of four groups of rows."""
         columns = _varying(column_moments(blocks, **options))
         coordinates, n_passes = principal_coordinates(
             blocks, k + OVERSAMPLE, columns.mean, random_state=seed, **options
         )
-        statistic = VectorMoments(coordinates, dealt)
-        return cls(columns, statistic, accumulate(blocks, statistic, **options), dealt, n_passes + 2)
+        statistic = VectorMoments(coordinates, folds)
+        return cls(columns, statistic, accumulate(blocks, statistic, **options), folds, n_passes + 2)
 
     @classmethod
     def of_sums(cls, sums: FramedSums | WideSums, k: int) -> Moments:
         """The same from sums of third moments."""
         columns, (coordinates, state) = _varying(sums.columns), sums.vectors(k + OVERSAMPLE)
-        return cls(columns, VectorMoments(coordinates, RowGroups()), state, RowGroups(), 1)
+        return cls(columns, VectorMoments(coordinates, Folds()), state, Folds(), 1)
 
     def in_coordinates(self, mixture: Mixture) -> Mixture:
         """A spherical mixture of columns as one of coordinates."""
@@ -142,7 +142,7 @@ def _whitened(m: VectorSums, whitening: np.ndarray) -> WhitenedMoments:
 def misfit(found: Recovered, moments: Moments) -> Misfit:
     """What the decomposition leaves of the whitened tensor, beside its noise."""
     one, whitening = moments.of, found.whitening
-    halves = [(_whitened(one(a), whitening), _whitened(one(b), whitening)) for a, b in moments.dealt.splits]
+    halves = [(_whitened(one(a), whitening), _whitened(one(b), whitening)) for a, b in moments.folds.splits]
     weights, vectors, _ = found.decomposition
     return misfit_of_tensor(found.tensor, weights, vectors, halves)
 

@@ -248,7 +248,7 @@ class GaussianRows:
             return True
         return heights[-1] + _SPARE * max(gain, _FAINT) / (1 - min(gain / max(before, _FAINT), _SLOW)) > height
 
-    def settled(self, mixture: Mixture, steps: Refine, enough: float) -> tuple[Mixture, Refinement]:
+    def converged(self, mixture: Mixture, steps: Refine, enough: float) -> tuple[Mixture, Refinement]:
         """A mixture after so many steps; "auto" makes them until one gains less than so many nats.
 
         The refinement is that of the last prior.

@@ -19,26 +19,26 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from .. import _fields as of
-from .._base import fitting
 from .._frames import column_names_of, frame_of
 from .._parameters import NComponents, OrNone, Seed
-from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, not_empty, number_table, weighted
 from ..evidence import (
     Check,
+    ComponentView,
     PartErrors,
-    Reading,
     TensorMeasured,
     ViewMisfits,
+    convergence_checks,
     counted_parameters,
     error_checks,
     missing_checks,
     separation_limit,
-    settled_checks,
     tensor_checks,
     trivial_checks,
 )
 from ..exceptions import LatentiaError
+from ..fitting.base import fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine, Refined, Refinement, log, normalised, over, race, refine
 from ..metrics import nearest_others
 from ..moments import (
@@ -58,14 +58,14 @@ from ..moments import (
     observed_columns,
     principal_coordinates,
 )
-from ..passes import Blocks, RowGroups, accumulate, sample_rows
+from ..passes import Blocks, Folds, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
 from ._columns import Columns, Encoded, Kinds, Table, learned_columns
-from ._dealt import deals
 from ._emissions import FLOOR, Emissions, Mixed, OneKind
 from ._linear import dependence_checks, linear_scores, linear_shares
 from ._methods import MixtureMethods
 from ._view_span import kept_by_view, reduced_views, span_of_views
+from ._view_split import deals
 
 _OVERSAMPLE = 12
 _FEW, _RACED_ROWS = 10, 10_000  # steps of EM, and rows, by which ways to deal columns into views are compared
@@ -306,14 +306,14 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             one._columns, one._layout, one.refine = way.columns, _layout_of(way.columns, way.blocks), _FEW
             one._check_count(way.blocks)
             rows = Blocks.from_array(*sample_rows(way.blocks, _RACED_ROWS))
-            dealt = one._dealt(rows)
-            moments, part = one._moments(rows, dealt), Part(dealt.all, dealt, rows)
+            folds = one._assign_folds(rows)
+            moments, part = one._moments(rows, folds), Subset(folds.all, folds, rows)
             reached = one._refine(one._recover(moments, part, None), moments, part, None)
             return float(reached.refinement.log_likelihood[-1]), way
 
         return race({str(i): way for i, way in enumerate(ways)}, climb).reached if self.refine else ways[0]
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
+    def _moments(self, rows: Blocks, folds: Folds) -> _Moments:
         """Passes over the data: columns, coordinates of three joined views, and moments of four groups of rows."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         layout, observed, emissions = self._layout, observed_columns(rows, **options), self._emissions
@@ -330,31 +330,31 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         ]  # fmt: skip
         coordinates, n_passes = [one for one, _ in found], sum(n for _, n in found)
         squares = emissions is not None and emissions.squares
-        statistic = ViewMoments(coordinates, lambda b: (b, dealt.of(b.rows)), dealt.n, squares=squares)
+        statistic = ViewMoments(coordinates, lambda b: (b, folds.of(b.rows)), folds.n, squares=squares)
         sums = accumulate(joined, statistic, **options)
         shares = None if all(one.whole for one in observed) else [one.share for one in observed]
-        return _Moments(layout, columns, shares, scales, statistic, sums, dealt, n_passes + 2)
+        return _Moments(layout, columns, shares, scales, statistic, sums, folds, n_passes + 2)
 
-    def _recover(self, moments: _Moments, part: Part, whole: Any) -> _Recovered:
+    def _recover(self, moments: _Moments, subset: Subset, full_fit: Any) -> _Recovered:
         """Two whitened views and the third moment of three: see `_recover`."""
-        return _recover(moments, part.groups, self.n_components, self._seed)
+        return _recover(moments, subset.groups, self.n_components, self._seed)
 
-    def _refine(self, found: _Recovered, moments: _Moments, part: Part, whole: Any) -> Refined:
+    def _refine(self, recovered: _Recovered, moments: _Moments, subset: Subset, full_fit: Any) -> Refined:
         """EM on the rows."""
-        return self._settled(found.mixture, moments, part)
+        return self._settled(recovered.mixture, moments, subset)
 
-    def _restart(self, model: Refined, moments: _Moments, part: Part) -> Refined | None:
-        return self._settled(model.parameters, moments, part) if self._steps else None
+    def _restart(self, model: Refined, moments: _Moments, subset: Subset) -> Refined | None:
+        return self._settled(model.parameters, moments, subset) if self._steps else None
 
-    def _distance(self, one: Refined, other: Refined, moments: _Moments) -> np.ndarray:
-        return _nearest(one.parameters.means, other.parameters.means, moments.scales)
+    def _distance(self, first: Refined, second: Refined, moments: _Moments) -> np.ndarray:
+        return _nearest(first.parameters.means, second.parameters.means, moments.scales)
 
     def _cost(self) -> Literal["free", "passes"]:
         return "passes" if self._steps else "free"
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """What the moments leave unexplained, the errors of parts widened by it, and one component instead."""
-        found: _Recovered = fitted.found
+        found: _Recovered = fitted.recovered
         moments: _Moments = fitted.moments
         mixture: _Mixture = fitted.model.parameters
         measured = _measured(found, moments)
@@ -367,27 +367,27 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             return checks + dependence_checks(_held_out(fitted, self.n_splits), moments.scales), parts
         return checks + self._checks_of_rows(fitted.rows, moments), parts
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         mixture: _Mixture = fitted.model.parameters
         self.means_, self.weights_, self._scales = mixture.means, mixture.weights, fitted.moments.scales
         if mixture.variances is not None:
             self.variances_ = mixture.variances
-        self._keep_refinement(fitted.model.refinement)
+        self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
-    def _reading(self, fitted: Fitted) -> Reading | None:
+    def _component_view(self, fitted: Fitted) -> ComponentView | None:
         """Probabilities of the components of rows, or without a likelihood their coordinates in the space of the means."""
         if self._emissions is not None:
-            return super()._reading(fitted)
-        tables = sample_rows(fitted.some)
-        return Reading(linear_shares(*linear_scores(tables, self.means_, self.weights_, self._scales)))
+            return super()._component_view(fitted)
+        tables = sample_rows(fitted.compared_rows)
+        return ComponentView(linear_shares(*linear_scores(tables, self.means_, self.weights_, self._scales)))
 
     @property
     def _steps(self) -> Refine:
         """Of refining, for which there must be a likelihood."""
         return 0 if self._emissions is None else self.refine
 
-    def _settled(self, mixture: _Mixture, moments: _Moments, part: Part) -> Refined:
+    def _settled(self, mixture: _Mixture, moments: _Moments, part: Subset) -> Refined:
         """After EM on the rows of a part."""
         emissions, layout = self._emissions, moments.layout
         if emissions is None or not self._steps:
@@ -411,7 +411,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             np.hstack(self.means_),
             np.hstack(self.variances_) if emissions.squares else None,
         )
-        n_rows = round(independent_rows(moments.of(moments.dealt.all), moments.halves))
+        n_rows = round(independent_rows(moments.of(moments.folds.all), moments.halves))
         extra = counted_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
         joint = np.vstack(list(self._joint(Blocks.from_array(*rows))))
         posterior, heights = normalised(joint, self.weights_)
@@ -800,7 +800,7 @@ class _Moments:
     scales: list[np.ndarray]
     statistic: ViewMoments
     sums: Any
-    dealt: RowGroups
+    folds: Folds
     n_passes: int
 
     def of(self, groups: tuple[int, ...]) -> ViewSums:
@@ -808,7 +808,7 @@ class _Moments:
 
     @property
     def halves(self) -> list[tuple[ViewSums, ViewSums]]:
-        return [(self.of(one), self.of(two)) for one, two in self.dealt.splits]
+        return [(self.of(one), self.of(two)) for one, two in self.folds.splits]
 
 
 @dataclass(frozen=True)
@@ -858,7 +858,7 @@ def _measured(found: _Recovered, moments: _Moments) -> TensorMeasured:
         weights=found.decomposition.weights,
         residual=found.decomposition.info.residual,
         stable=found.decomposition.info.stable,
-        samples=moments.of(moments.dealt.all).n,
+        samples=moments.of(moments.folds.all).n,
         noise=frame_noise(found.frame, *moments.halves[0]),
         exact=True,
     )
@@ -867,7 +867,7 @@ def _measured(found: _Recovered, moments: _Moments) -> TensorMeasured:
 def _misfits(
     mixture: _Mixture, found: _Recovered, moments: _Moments, emissions: Emissions | None, surplus: bool
 ) -> ViewMisfits:
-    coordinates, whole, weights = moments.statistic.coordinates, moments.of(moments.dealt.all), mixture.weights
+    coordinates, whole, weights = moments.statistic.coordinates, moments.of(moments.folds.all), mixture.weights
     halves, joined = moments.halves, moments.layout.joined
     means = [np.hstack([mixture.means[i] for i in views]) for views in joined]
     seen = [to(mean) for to, mean in zip(coordinates, means, strict=True)]
@@ -902,7 +902,7 @@ def _checks(
     return [
         *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", unit, n_rows=measured.samples),
         *misfits.checks("components", "views", "features of a view", len(refined.refinement.log_likelihood) > 0),
-        *settled_checks(refined.refinement),
+        *convergence_checks(refined.refinement),
         *tensor_checks(measured),
         Check(
             "symmetry of the views", "|T - T^sigma| / |T|", found.frame.asymmetry, None,
@@ -917,9 +917,9 @@ def _checks(
 def _held_out(fitted: Fitted, n_splits: int) -> list[tuple[_Mixture, Any]]:
     """The mixtures of two halves of the rows, each with the views of some rows of the other half."""
     found = []
-    for pair, groups in zip(fitted.halves(min(n_splits, 1)), fitted.dealt.splits, strict=False):
+    for pair, groups in zip(fitted.halves(min(n_splits, 1)), fitted.folds.splits, strict=False):
         for half, other in zip(pair, reversed(groups), strict=True):
-            found.append((half.parameters, sample_rows(fitted.rows.group(other, fitted.dealt))))
+            found.append((half.parameters, sample_rows(fitted.rows.group(other, fitted.folds))))
     return found
 
 

@@ -28,17 +28,17 @@ from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
 from .. import _fields as of
-from .._additive import Additive
-from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
-from .._stages import Fitted, Part, fit_alone
 from .._validation import gaps_of, missing_cells, table_blocks, weighted
 from ..evidence import Check, PartErrors, above
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
+from ..fitting.additive import Additive
+from ..fitting.base import check_size, fitted, fitting
+from ..fitting.stages import Fitted, Subset, fit_alone
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
 from ..moments import ColumnSpan, FramedSums, WideSums, span_of
-from ..passes import Blocks, RowGroups, content_keys, deal_together, sample_rows
+from ..passes import Blocks, Folds, content_keys, join_copies, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._cloud import structure_checks
 from ._evidence import Measured, checks_of, shape_checks
@@ -272,71 +272,71 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _columns_compared(self) -> dict[str, Any]:
         return {"covariance": self._shape}
 
-    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> FramedSums | WideSums:
+    def _sums(self, rows: Any, folds: Folds, like: Any) -> FramedSums | WideSums:
         if not self._round:
             raise LatentiaError(
                 "moments identify spherical components only: fit other shapes on the rows, without keep_moments.",
                 parameter="covariance_type", value=self.covariance_type,
             )  # fmt: skip
-        return super()._sums(rows, dealt, like)
+        return super()._sums(rows, folds, like)
 
     def _of_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)
         return Moments.of_sums(sums, self.n_components)
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
+    def _assign_folds(self, rows: Blocks) -> Folds:
         """Groups of the rows: by their content, not their order, where rows are too few for stretches of neighbours."""
-        dealt = super()._dealt(rows)
-        if dealt.stretch > 1 or dealt.leaders is not None:
-            return dealt
+        folds = super()._assign_folds(rows)
+        if folds.stretch > 1 or folds.leaders is not None:
+            return folds
         table = rows.table()
         if sparse.issparse(table):
-            return dealt
+            return folds
         keys = np.zeros(rows.shapes[0][0], np.int64)  # Rows of a half have the numbers that they have in the whole.
         keys[np.concatenate([block.rows for block in rows])] = content_keys(table) >> np.uint64(1)
-        return deal_together(RowGroups(dealt.n, dealt.seed), keys)
+        return join_copies(Folds(folds.n, folds.seed), keys)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
+    def _moments(self, rows: Blocks, folds: Folds) -> Moments:
         """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""
         _check_count(self, rows.n_rows)  # of columns that may be fewer than were given
-        return Moments.of_blocks(rows, self.n_components, dealt, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
+        return Moments.of_blocks(rows, self.n_components, folds, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
 
-    def _recover(self, moments: Moments, part: Part, whole: _Begun | None) -> _Begun:
+    def _recover(self, moments: Moments, subset: Subset, full_fit: _Begun | None) -> _Begun:
         """The mixture that the moments are those of, or a likelier start; parts start as the whole did, and make no moves."""
-        ways = () if whole is None else whole.ways
+        ways = () if full_fit is None else full_fit.ways
         asked = MOMENTS in ways if ways else self._round or self._by_moments
-        found = _by_theorem(self, moments, part.groups) if asked else None
+        found = _by_theorem(self, moments, subset.groups) if asked else None
         by_moments = None if found is None else found.mixture
         if self._by_moments and self._round:
             assert by_moments is not None
             return _Begun(found, by_moments, (MOMENTS,))
         start = likeliest_start(
-            part.rows, moments, by_moments, self.n_components, self._shape, shrink=self.shrink,
+            subset.rows, moments, by_moments, self.n_components, self._shape, shrink=self.shrink,
             others=not self._by_moments, ways=ways,
         )  # fmt: skip
         return _Begun(found, *start)
 
-    def _refine(self, found: _Begun, moments: Moments, part: Part, whole: Any) -> Refined:
+    def _refine(self, recovered: _Begun, moments: Moments, subset: Subset, full_fit: Any) -> Refined:
         """EM on the rows."""
-        refined = self._settled(found.start, moments, part)
-        return _with_rows(self, refined, moments, part) if part.is_whole else refined
+        refined = self._settled(recovered.start, moments, subset)
+        return _with_rows(self, refined, moments, subset) if subset.is_whole else refined
 
-    def _restart(self, model: Refined, moments: Moments, part: Part) -> Refined | None:
-        return self._settled(model.parameters, moments, part) if self.refine else None
+    def _restart(self, model: Refined, moments: Moments, subset: Subset) -> Refined | None:
+        return self._settled(model.parameters, moments, subset) if self.refine else None
 
-    def _is_best(self, own: Refined, model: Refined, moments: Moments, part: Part, clearly: float) -> bool:
-        if self.refine != "auto" or self._gaps is not None or part.rows.n_rows * self.n_features_in_ > _SMALL:
+    def _is_best(self, answer: Refined, model: Refined, moments: Moments, subset: Subset, clearly: float) -> bool:
+        if self.refine != "auto" or self._gaps is not None or subset.rows.n_rows * self.n_features_in_ > _SMALL:
             return False
-        height = own.refinement.log_likelihood[-1] + clearly
-        return not _rows_of(self, part, moments).may_reach(model.parameters.moved(-moments.columns.mean), height)
+        height = answer.refinement.log_likelihood[-1] + clearly
+        return not _rows_of(self, subset, moments).may_reach(model.parameters.moved(-moments.columns.mean), height)
 
-    def _distance(self, one: Refined, other: Refined, moments: Moments) -> np.ndarray:
-        return cdist(one.parameters.means, other.parameters.means).min(axis=1)
+    def _distance(self, first: Refined, second: Refined, moments: Moments) -> np.ndarray:
+        return cdist(first.parameters.means, second.parameters.means).min(axis=1)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; moments where they were used; and the rows about components."""
         refined: Refined = fitted.model
-        measured = Measured(fitted.found.found if self._round else None, refined.parameters, fitted.moments)
+        measured = Measured(fitted.recovered.found if self._round else None, refined.parameters, fitted.moments)
         parts = fitted.errors(self.n_splits).widened(measured.bias)
         if fitted.rows is not None and self.refine and self.n_splits:
             parts = parts.widened(_trimmed(self, fitted))
@@ -368,28 +368,28 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         """Whether nothing but the moments may say where EM starts."""
         return self.method == "hsu-kakade" or not self.refine
 
-    def _settled(self, start: Mixture, moments: Moments, part: Part) -> Refined:
+    def _settled(self, start: Mixture, moments: Moments, part: Subset) -> Refined:
         """After EM on the rows of a part."""
         if not self.refine:
             return Refined(start.sorted(), Refinement.none())
         enough = _SETTLED if part.is_whole else _NEARLY
         if start.covariances is not None or self._gaps is not None:
             center = moments.columns.mean
-            mixture, refinement = _rows_of(self, part, moments).settled(start.moved(-center), self.refine, enough)
+            mixture, refinement = _rows_of(self, part, moments).converged(start.moved(-center), self.refine, enough)
             return Refined(mixture.moved(center).sorted(), refinement)
         update = SphericalMixtureUpdate(*start[:3], floor=_FLOOR, least=moments.least_variance)
         found = refine(update, over(part.rows, self.n_jobs, self.verbose), self.refine, enough)
         means, variance, weights = found.values
         return Refined(Mixture(means, weights, variance).sorted(), found)
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         mixture: Mixture = fitted.model.parameters
         self.means_, self.weights_, self.variance_, covariances, self.prior_strength_ = mixture
         self.n_components_, self.covariance_type_ = len(mixture.weights), self._shape
         if covariances is not None:
             self._covariances = covariances
-        self._keep_refinement(fitted.model.refinement)
-        dealt_by_content = fitted.dealt.leaders is not None and fitted.dealt.stretch == 1
+        self._set_refinement_attributes(fitted.model.refinement)
+        dealt_by_content = fitted.folds.leaders is not None and fitted.folds.stretch == 1
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_) + dealt_by_content
 
     def _widen(self, span: ColumnSpan) -> None:
@@ -488,7 +488,7 @@ def _by_theorem(method: SphericalGaussianMixture, moments: Moments, groups: tupl
         return None
 
 
-def _rows_of(method: SphericalGaussianMixture, part: Part, moments: Moments) -> GaussianRows:
+def _rows_of(method: SphericalGaussianMixture, part: Subset, moments: Moments) -> GaussianRows:
     """The rows of a part in memory."""
     center, least, shape = moments.columns.mean, moments.least_variance, method._shape
     if method._gaps is not None:
@@ -498,7 +498,7 @@ def _rows_of(method: SphericalGaussianMixture, part: Part, moments: Moments) -> 
     return GaussianRows.of(part.rows, center, shape, shrink=method.shrink)
 
 
-def _with_rows(method: SphericalGaussianMixture, refined: Refined, moments: Moments, part: Part) -> Refined:
+def _with_rows(method: SphericalGaussianMixture, refined: Refined, moments: Moments, part: Subset) -> Refined:
     """The fit without components that stand for less than one row: what remains is refined again."""
     mixture: Mixture = refined.parameters
     if not method.refine:
@@ -537,9 +537,9 @@ def _trimmed(method: SphericalGaussianMixture, fitted: Fitted) -> np.ndarray:
         return np.zeros(len(mixture.weights))
     fitted.rival = _RIVAL
     heights = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
-    rivals, dealt = [], RowGroups(1, method._seed)
+    rivals, folds = [], Folds(1, method._seed)
     for some in (rows[heights >= np.quantile(heights, _TRIMMED)], rows)[: 1 + (len(rows) < fitted.rows.n_rows)]:
-        part = Part(dealt.all, dealt, Blocks.from_array(some))
+        part = Subset(folds.all, folds, Blocks.from_array(some))
         rivals.append(method._settled(mixture, fitted.moments, part).parameters.means)
     whole = rivals[1] if len(rivals) > 1 else mixture.means
     return np.asarray(cdist(whole, rivals[0]).min(axis=1))
@@ -547,9 +547,9 @@ def _trimmed(method: SphericalGaussianMixture, fitted: Fitted) -> np.ndarray:
 
 def _structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
     """Whether there are components at all, with the shape that would show them where these do not."""
-    blocks, dealt, mixture = fitted.rows, fitted.dealt, fitted.model.parameters
+    blocks, folds, mixture = fitted.rows, fitted.folds, fitted.model.parameters
     pairs = fitted.halves(1) if method.n_splits else []
-    halves = [(one.parameters, half, other) for pair, groups in zip(pairs, dealt.splits, strict=False)
+    halves = [(one.parameters, half, other) for pair, groups in zip(pairs, folds.splits, strict=False)
               for one, half, other in zip(pair, groups, reversed(groups), strict=True)]  # fmt: skip
     (rows,) = sample_rows(blocks)
     density = mixture.log_density(rows)
@@ -561,7 +561,7 @@ def _structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
         alone: Mixture = fit_alone(method, some, settings).model.parameters
         return alone
 
-    lines = structure_checks(blocks, dealt, halves, fit, bool(spread.holds), method._seed)
+    lines = structure_checks(blocks, folds, halves, fit, bool(spread.holds), method._seed)
     full = _against_full(rows, shares.T, method._shape)
     if all(line.holds for line in lines):
         return [*lines, spread, *full]
@@ -606,8 +606,8 @@ def _against_one_fewer(fitted: Fitted) -> list[Check]:
 
 def _on_cells(method: SphericalGaussianMixture, completed: Blocks) -> Mixture:
     """The mixture by EM on the cells that are there, from a start on completed rows."""
-    dealt = method._dealt(completed)
-    moments, part = method._moments(completed, dealt), Part(dealt.all, dealt, completed)
+    folds = method._assign_folds(completed)
+    moments, part = method._moments(completed, folds), Subset(folds.all, folds, completed)
     mixture: Mixture = method._settled(method._recover(moments, part, None).start, moments, part).parameters
     return mixture
 

@@ -14,7 +14,10 @@ from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected,
 from .fourth import FourthMoments, FourthSums, KStatistics
 from .framed import FramedSums
 from .graphs import Graph, as_graph
-from .left import (
+from .observed import ObservedColumns, filled, observed_columns
+from .pairs import PairCounts, count_pairs, symmetric_counts
+from .products import third_moment
+from .residuals import (
     Left,
     independent_rows,
     left_across_views,
@@ -22,12 +25,9 @@ from .left import (
     left_within_views,
     means_given_middle,
 )
-from .observed import ObservedColumns, filled, observed_columns
-from .pairs import PairCounts, count_pairs, symmetric_counts
-from .products import third_moment
 from .span import ColumnSpan, select_columns, span_of, span_of_moments, span_without_constants
 from .sparse_products import gathered
-from .thinning import DealtCounts, split_counts
+from .thinning import FoldCounts, split_counts
 from .vectors import (
     ColumnMoments,
     Coordinates,
@@ -48,8 +48,8 @@ __all__ = [
     "Cooccurrence",
     "Coordinates",
     "CountSums",
-    "DealtCounts",
     "DocumentMoments",
+    "FoldCounts",
     "FourthGram",
     "FourthMoments",
     "FourthSums",

@@ -10,7 +10,7 @@ of the joint probability of two different words of a document is unbiased, V x V
 
 each of which is one pass over the documents, see `latentia.moments.count_products`.
 
-Documents are dealt into groups (`passes.RowGroups`) with a sum each: halves of the data for the evidence cost no pass
+Documents are dealt into groups (`passes.Folds`) with a sum each: halves of the data for the evidence cost no pass
 of their own. Words may be merged: ``codes`` maps a word to its column, and Q is that of the merged counts.
 
 The noise of a row of D^-1 Q S, D = diag(p), p = Q 1, is a sum over documents too. That row is the mean of
@@ -35,12 +35,12 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, Folds, accumulate
 from .count_products import CountProducts, NoisyProducts
 from .counts import as_counts, check_counts
 from .sparse_products import on_grid
 
-_ONE_GROUP = RowGroups(1)
+_ONE_GROUP = Folds(1)
 
 
 @dataclass
@@ -79,12 +79,12 @@ class WordCounts:
     With ``exact`` the terms are rounded by `on_grid`, so that documents can be taken away again without a trace.
     """
 
-    def __init__(self, n_words: int, dealt: RowGroups, names: Any = None, *, exact: bool = False) -> None:
-        self.n_words, self.dealt, self.names, self.exact = n_words, dealt, names, exact
+    def __init__(self, n_words: int, folds: Folds, names: Any = None, *, exact: bool = False) -> None:
+        self.n_words, self.folds, self.names, self.exact = n_words, folds, names, exact
 
     def zero(self) -> WordSums:
-        wide = (self.dealt.n, self.n_words)
-        used, empty, short = (np.zeros(self.dealt.n, np.int64) for _ in range(3))
+        wide = (self.folds.n, self.n_words)
+        used, empty, short = (np.zeros(self.folds.n, np.int64) for _ in range(3))
         return WordSums(
             np.zeros(wide), np.zeros(wide), used, empty, short, np.zeros(self.n_words), np.zeros(self.n_words)
         )
@@ -93,7 +93,7 @@ class WordCounts:
         counts = as_counts(block[0])
         check_counts(counts, block.rows, self.names)
         state.fractional |= bool((counts.data % 1 != 0).any())
-        groups = self.dealt.of(block.rows)
+        groups = self.folds.of(block.rows)
         _add_words(
             *counts, groups, state.scaled, state.paired, state.used, state.empty, state.short,
             state.document_frequency, state.occurrences, self.exact,
@@ -114,7 +114,7 @@ class Cooccurrence:
     ----------
     blocks : Blocks
         Documents by words; the first part is used.
-    dealt : RowGroups
+    folds : Folds
         Groups of documents, with a sum each.
     n_jobs, progress
         As in `accumulate`.
@@ -133,14 +133,14 @@ class Cooccurrence:
         self,
         blocks: Blocks,
         *,
-        dealt: RowGroups = _ONE_GROUP,
+        folds: Folds = _ONE_GROUP,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.blocks, self.dealt = blocks, dealt
+        self.blocks, self.folds = blocks, folds
         self.n_jobs, self.progress = n_jobs, progress
         n_words = blocks.shapes[0][1]
-        statistic = WordCounts(n_words, dealt, blocks.names)
+        statistic = WordCounts(n_words, folds, blocks.names)
         self.sums: WordSums = accumulate(blocks, statistic, n_jobs, progress=progress and "counting words")
         self.n_passes = 1
         self.merge_words(np.arange(n_words, dtype=np.int32))
@@ -152,9 +152,9 @@ class Cooccurrence:
         self._scaled = np.array([np.bincount(codes, row, self.size) for row in self.sums.scaled])
         self._paired = np.array([np.bincount(codes, row, self.size) for row in self.sums.paired])
 
-    def regrouped(self, dealt: RowGroups) -> Cooccurrence:
+    def regrouped(self, folds: Folds) -> Cooccurrence:
         """The same of the same documents, with a sum for each of other groups: one pass."""
-        other = Cooccurrence(self.blocks, dealt=dealt, n_jobs=self.n_jobs, progress=self.progress)
+        other = Cooccurrence(self.blocks, folds=folds, n_jobs=self.n_jobs, progress=self.progress)
         other.merge_words(self.codes)
         return other
 
@@ -176,7 +176,7 @@ class Cooccurrence:
 
     def pass_with(self, columns: np.ndarray, *statistics: Any) -> list[Any]:
         """`grouped_products`, and the sums of other statistics from the same pass."""
-        own = CountProducts(columns, self.codes, self.dealt)
+        own = CountProducts(columns, self.codes, self.folds)
         label = self.progress and f"pass {self.n_passes + 1}"
         products, *others = accumulate(self.blocks, [own, *statistics], self.n_jobs, progress=label)
         self.n_passes += 1
@@ -203,7 +203,7 @@ class Cooccurrence:
         others : list
         """
         totals = self._paired.sum(axis=0)
-        own = NoisyProducts(columns, values, totals, self.codes, self.dealt)
+        own = NoisyProducts(columns, values, totals, self.codes, self.folds)
         label = self.progress and f"pass {self.n_passes + 1}"
         sums, *others = accumulate(self.blocks, [own, *statistics], self.n_jobs, progress=label)
         self.n_passes += 1
@@ -238,7 +238,7 @@ class Cooccurrence:
 
     def _less_diagonal(self, products: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Q_g B from the sums over documents, in their place."""
-        for g in self.dealt.all:  # group by group: no temporary as large as the products
+        for g in self.folds.all:  # group by group: no temporary as large as the products
             products[g] -= self._scaled[g][:, None] * columns
             products[g] /= max(self.sums.used[g], 1)
         return products

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .._threads import Parallel
-from ..passes import Block, RowGroups
+from ..passes import Block, Folds
+from ..system.threads import Parallel
 from .counts import Counts
 from .sparse_products import Columns, add_products, by_column, coded, products
 
@@ -35,24 +35,24 @@ class CountProducts:
         B. In single precision products with the counts are too: twice as fast.
     codes : ndarray of int32
         Row of B of every word.
-    dealt : RowGroups
+    folds : Folds
     order : int
     exact : bool
         Whether documents can be taken away again without a trace: see `add_products`.
     """
 
     def __init__(
-        self, columns: np.ndarray, codes: np.ndarray, dealt: RowGroups, order: int = 2, *, exact: bool = False
+        self, columns: np.ndarray, codes: np.ndarray, folds: Folds, order: int = 2, *, exact: bool = False
     ) -> None:
         self.columns = np.ascontiguousarray(columns)
-        self.codes, self.dealt, self.order, self.exact = codes, dealt, order, exact
+        self.codes, self.folds, self.order, self.exact = codes, folds, order, exact
 
     def zero(self) -> np.ndarray:
-        return np.zeros((self.dealt.n, *self.columns.shape))
+        return np.zeros((self.folds.n, *self.columns.shape))
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
         total = state.reshape(-1, self.columns.shape[1])
-        for piece in _pieces(block, self.codes, self.dealt, self.columns, self.order, parallel):
+        for piece in _pieces(block, self.codes, self.folds, self.columns, self.order, parallel):
             add_products(total, piece.by_word, piece.images, parallel, exact=self.exact)
         return state
 
@@ -89,26 +89,26 @@ class NoisyProducts:
         sum_d u_dw.
     codes : ndarray of int
         As of `CountProducts`.
-    dealt : RowGroups
+    folds : Folds
         A document counts as often as it has copies there: copies err together.
     """
 
     def __init__(
-        self, columns: np.ndarray, values: np.ndarray, totals: np.ndarray, codes: np.ndarray, dealt: RowGroups
+        self, columns: np.ndarray, values: np.ndarray, totals: np.ndarray, codes: np.ndarray, folds: Folds
     ) -> None:
         self.columns, self.values = np.ascontiguousarray(columns), np.ascontiguousarray(values)
-        self.totals, self.codes, self.dealt = totals, codes, dealt
-        self._copies = None if dealt.leaders is None else np.bincount(dealt.leaders)[dealt.leaders].astype(np.float64)
+        self.totals, self.codes, self.folds = totals, codes, folds
+        self._copies = None if folds.leaders is None else np.bincount(folds.leaders)[folds.leaders].astype(np.float64)
 
     def zero(self) -> NoisySums:
         n_words, width = self.columns.shape
-        return NoisySums(np.zeros((self.dealt.n, n_words, width)), np.zeros(n_words))
+        return NoisySums(np.zeros((self.folds.n, n_words, width)), np.zeros(n_words))
 
     def add_tasks(self, state: NoisySums, block: Block, parallel: Parallel) -> NoisySums:
         copies = np.ones(len(block.rows)) if self._copies is None else self._copies[block.rows]
         total, n_words = state.products.reshape(-1, self.columns.shape[1]), len(self.columns)
         edges = np.linspace(0, n_words, _STRIPS + 1).astype(int)
-        for piece in _pieces(block, self.codes, self.dealt, self.columns, 2, parallel):
+        for piece in _pieces(block, self.codes, self.folds, self.columns, 2, parallel):
             add_products(total, piece.by_word, piece.images, parallel)
             leading = piece.images[:, : len(self.values)]
             squares, own = np.einsum("dj,dj->d", leading, leading), copies[piece.documents]
@@ -145,9 +145,9 @@ class _Piece(NamedTuple):
 
 
 def _pieces(
-    block: Block, codes: np.ndarray, dealt: RowGroups, columns: np.ndarray, order: int, parallel: Parallel
+    block: Block, codes: np.ndarray, folds: Folds, columns: np.ndarray, order: int, parallel: Parallel
 ) -> Iterator[_Piece]:
-    counts, groups, (n_words, width) = coded(block[0], codes, columns.dtype), dealt.of(block.rows), columns.shape
+    counts, groups, (n_words, width) = coded(block[0], codes, columns.dtype), folds.of(block.rows), columns.shape
     step = max(1, _HELD // max(width, 1))
     for first in range(0, len(groups), step):
         documents = slice(first, min(first + step, len(groups)))
@@ -158,7 +158,7 @@ def _pieces(
         enough = lengths >= order
         n = np.where(enough, lengths, float(order))
         factors = np.where(enough, 1.0 / (n * (n - 1) * (n - 2 if order == 3 else 1)), 0.0)
-        by_word = by_column(some, n_words, parallel, factors, groups[documents], dealt.n)
+        by_word = by_column(some, n_words, parallel, factors, groups[documents], folds.n)
         yield _Piece(documents, lengths, products(some, columns, parallel), by_word)
 
 

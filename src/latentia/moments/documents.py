@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel, serial
 from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
-from ..passes import Block, RowGroups
+from ..passes import Block, Folds
+from ..system.threads import Parallel, serial
 from ..tensor.operators import symmetrised
 from .cooccurrence import Cooccurrence
 from .count_products import CountProducts
@@ -61,20 +61,20 @@ class WordTriples:
     ----------
     coordinates : ndarray of shape (V, b)
         S; z_d = S^T c_d.
-    dealt : RowGroups
+    folds : Folds
         Groups of documents, with sums each.
     dtype : dtype
         Of z; float32 is twice as fast, with a relative error of about 1e-6. Sums over chunks of rows are in float64.
     """
 
-    def __init__(self, coordinates: np.ndarray, dealt: RowGroups, dtype: Any = np.float64) -> None:
+    def __init__(self, coordinates: np.ndarray, folds: Folds, dtype: Any = np.float64) -> None:
         self.coordinates = np.ascontiguousarray(coordinates, dtype=dtype)
-        self.dealt, self.dtype = dealt, dtype
+        self.folds, self.dtype = folds, dtype
 
     def zero(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_words, b = self.coordinates.shape
-        cubes, words = np.zeros((self.dealt.n, b, b, b)), np.zeros((self.dealt.n, n_words))
-        return cubes, words, np.zeros(self.dealt.n, np.int64)
+        cubes, words = np.zeros((self.folds.n, b, b, b)), np.zeros((self.folds.n, n_words))
+        return cubes, words, np.zeros(self.folds.n, np.int64)
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         cubes, words, documents = state
@@ -89,9 +89,9 @@ class WordTriples:
         length = np.asarray(table.sum(axis=1)).ravel()
         usable = length >= 3
         factors = np.where(usable, 1.0 / np.where(usable, length * (length - 1) * (length - 2), 1.0), 0.0)
-        groups = self.dealt.of(block.rows)
+        groups = self.folds.of(block.rows)
         of_entry = np.repeat(np.arange(len(rows)), np.diff(counts.indptr))
-        for g in self.dealt.all:
+        for g in self.folds.all:
             chosen = usable & (groups == g)
             add_cubes(cubes[g], rows[chosen], factors[chosen], parallel)
             weights = np.where(chosen, factors, 0.0)[of_entry] * counts.data
@@ -118,8 +118,8 @@ class DocumentMoments:
 
     def __init__(self, q: Cooccurrence, coordinates: np.ndarray) -> None:
         self.q, self.coordinates = q, coordinates
-        triples = WordTriples(coordinates, q.dealt)
-        products = CountProducts(coordinates, q.codes, q.dealt, order=3)
+        triples = WordTriples(coordinates, q.folds)
+        products = CountProducts(coordinates, q.codes, q.folds, order=3)
         self._sketches, (cubes, words, self.documents), pairs = q.pass_with(coordinates, triples, products)
         for g, cube in enumerate(cubes):
             mirror_cube(cube)
@@ -151,7 +151,7 @@ def leading_words(q: Cooccurrence, n_columns: int, n_passes: int = 2) -> np.ndar
     width = min(n_columns, int(np.count_nonzero(scale)))
     if width == q.size:
         return np.diagflat(scale)
-    start = np.random.default_rng(q.dealt.seed).standard_normal((q.size, width)) * (scale > 0)
+    start = np.random.default_rng(q.folds.seed).standard_normal((q.size, width)) * (scale > 0)
     return scale * subspace_iteration(lambda block: scale * q.product(scale * block), start, n_passes)
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
 from ..exceptions import LatentiaError
-from ..passes import Block, RowGroups
+from ..passes import Block, Folds
+from ..system.threads import Parallel
 from ..tensor.operators import SymmetricFour
 from .cumulants import k_factors
 from .products import CHUNK, add_pair_gram, mirror_gram
@@ -125,20 +125,20 @@ class FourthMoments:
     ----------
     coordinates : Coordinates
         With the constant.
-    dealt : RowGroups
+    folds : Folds
         Groups of rows, with sums each.
     """
 
-    def __init__(self, coordinates: Coordinates, dealt: RowGroups) -> None:
-        self.coordinates, self.dealt = coordinates, dealt
+    def __init__(self, coordinates: Coordinates, folds: Folds) -> None:
+        self.coordinates, self.folds = coordinates, folds
 
     def zero(self) -> np.ndarray:
         pairs = self.coordinates.size * (self.coordinates.size + 1) // 2
-        return np.zeros((self.dealt.n, pairs, pairs))
+        return np.zeros((self.folds.n, pairs, pairs))
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        groups = self.dealt.of(block.rows)
-        for g in self.dealt.all:
+        groups = self.folds.of(block.rows)
+        for g in self.folds.all:
             rows = np.flatnonzero(groups == g)
             for a in range(0, len(rows), CHUNK):
                 add_pair_gram(state[g], self.coordinates(block[0][rows[a : a + CHUNK]]), parallel)

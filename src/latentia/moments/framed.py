@@ -20,10 +20,10 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from .. import _fields as of
-from .._threads import Parallel
 from ..exceptions import LatentiaError
-from ..passes import Block, Blocks, RowGroups, accumulate, sample_rows
+from ..passes import Block, Blocks, Folds, accumulate, sample_rows
 from ..passes.cluster import merged
+from ..system.threads import Parallel
 from ..tensor import apply_to_modes
 from ..tensor.operators import SymmetricFour
 from . import twofold
@@ -62,13 +62,13 @@ class FramedSums:
 
     @classmethod
     def of_blocks(
-        cls, blocks: Blocks, order: int, dealt: RowGroups, like: Self | None = None, farthest: float = FARTHEST,
+        cls, blocks: Blocks, order: int, folds: Folds, like: Self | None = None, farthest: float = FARTHEST,
         **options: Any,
     ) -> Self:  # fmt: skip
         """Of the rows of the first part, in the frame of others where these are given and near: one pass, or two."""
         center, scale, reach = _frame_of(blocks, like, farthest, options)
         coordinates = Coordinates(center, np.diag(1 / scale))
-        statistic = FourthMoments(coordinates, dealt) if order == 4 else VectorMoments(coordinates, dealt)
+        statistic = FourthMoments(coordinates, folds) if order == 4 else VectorMoments(coordinates, folds)
         state, rows, groups = accumulate(blocks, _NearRows(statistic, reach * scale), **options)
         near = [mirror_gram(gram) for gram in state] if order == 4 else [mirror_cube(cube) for cube in state[0]]
         sums = np.array(near)
@@ -301,7 +301,7 @@ class _NearRows:
         table = dense_table(block[0])
         is_far = ~(np.abs(table - self.statistic.coordinates.center) < self.reach).all(axis=1)
         if is_far.any():
-            rows, groups = [*rows, table[is_far]], [*groups, self.statistic.dealt.of(block.rows[is_far])]
+            rows, groups = [*rows, table[is_far]], [*groups, self.statistic.folds.of(block.rows[is_far])]
             block = Block.of([block[0][~is_far]], block.number, block.start, block.rows[~is_far])
         return self.statistic.add_tasks(near, block, parallel), rows, groups
 

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._threads import Parallel
 from ..exceptions import LatentiaError
-from ..passes import Block, RowGroups
+from ..passes import Block, Folds
 from ..passes.blocks import mixed_bits
+from ..system.threads import Parallel
 from . import twofold
 from .framed import FARTHEST
 from .products import CHUNK
@@ -107,23 +107,23 @@ class BesideMoments:
     Parameters
     ----------
     frame : Frame
-    dealt : RowGroups
+    folds : Folds
     members : ndarray of int, optional
         Hashes of the first rows; by default all are such rows.
     """
 
-    def __init__(self, frame: Frame, dealt: RowGroups, members: np.ndarray | None) -> None:
-        self.frame, self.dealt, self.members = frame, dealt, members
+    def __init__(self, frame: Frame, folds: Folds, members: np.ndarray | None) -> None:
+        self.frame, self.folds, self.members = frame, folds, members
 
     def zero(self) -> tuple[Beside, list[np.ndarray], list[np.ndarray]]:
-        (width, b), g = self.frame.basis.shape, self.dealt.n
+        (width, b), g = self.frame.basis.shape, self.folds.n
         q = self.frame.buckets.shape[1]
         shapes = (g, width, b + 1), (g, b + 1), (width,), (3, q + b + 1, q + b + 1), (q,)
         return Beside(*(np.zeros(shape) for shape in shapes)), [np.empty((0, width))], [np.empty((0, 2), np.int64)]
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         near, far, kinds = state
-        table, kind = block[0], np.column_stack([self.dealt.of(block.rows), self._parts(block.rows)]).astype(np.int64)
+        table, kind = block[0], np.column_stack([self.folds.of(block.rows), self._parts(block.rows)]).astype(np.int64)
         distances = squared_distances(table, self.frame.center)
         is_far = distances > _NEAR**2 * self.frame.spread
         if is_far.any():
@@ -140,10 +140,10 @@ class BesideMoments:
 
     def _parts(self, rows: np.ndarray) -> np.ndarray:
         """Which products each row is in: 0 or 1, a half of later rows, 2, the first ones; -1 where it chose the directions."""
-        late = ~np.isin(self.dealt.of(rows), FIRST_HALF)
+        late = ~np.isin(self.folds.of(rows), FIRST_HALF)
         first = np.full(len(rows), self.members is None)
-        if self.members is not None and self.dealt.leaders is not None:
-            first = np.isin(self.dealt.leaders[rows], self.members)
+        if self.members is not None and self.folds.leaders is not None:
+            first = np.isin(self.folds.leaders[rows], self.members)
         return np.where(first, np.where(late, 2, -1), late)
 
     def _add(self, state: Beside, table: Any, distances: np.ndarray, group: int, part: int) -> None:

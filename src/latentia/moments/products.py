@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._threads import Parallel, serial
+from ..system.threads import Parallel, serial
 from ..tensor.operators import symmetrised
 
 CHUNK = 2048

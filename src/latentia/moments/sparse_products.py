@@ -16,7 +16,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numba import njit
 
-from .._threads import Parallel, threads
+from ..system.threads import Parallel, threads
 from .counts import Counts, as_counts
 
 _ROWS, _ENTRIES, _RANGES = 512, 1 << 15, 4

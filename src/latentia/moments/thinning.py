@@ -13,28 +13,28 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ..passes import RowGroups
+from ..passes import Folds
 
 
 @dataclass(frozen=True)
-class DealtCounts:
+class FoldCounts:
     """Counts whose pairs are split at random into four groups when a part of them is needed.
 
     Attributes
     ----------
     counts : csr_array of shape (M, M)
-    dealt : RowGroups
+    folds : Folds
     symmetric : bool
         Whether the counts are C + C^T, with every pair twice.
     """
 
     counts: sparse.csr_array
-    dealt: RowGroups
+    folds: Folds
     symmetric: bool = True
 
     def of(self, groups: tuple[int, ...]) -> sparse.csr_array:
         """Counts of the pairs in some groups."""
-        if groups == self.dealt.all:
+        if groups == self.folds.all:
             return self.counts
         found = sum((self._groups[g] for g in groups[1:]), start=self._groups[groups[0]])
         if not found.nnz:
@@ -43,7 +43,7 @@ class DealtCounts:
 
     @cached_property
     def _groups(self) -> list[sparse.csr_array]:
-        seed = self.dealt.seed
+        seed = self.folds.seed
         halves = split_counts(self.counts, self.symmetric, seed)
         return [part for i, half in enumerate(halves) for part in split_counts(half, self.symmetric, seed + 1 + i)]
 

@@ -15,10 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from .._entries import LARGEST
-from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, Folds, accumulate
+from ..system.threads import Parallel
 from ..tensor import apply_to_modes
 from .products import CHUNK, add_cubes, mirror_cube
 
@@ -222,21 +222,21 @@ class VectorMoments:
     Parameters
     ----------
     coordinates : Coordinates
-    dealt : RowGroups
+    folds : Folds
         Groups of rows, with sums each.
     """
 
-    def __init__(self, coordinates: Coordinates, dealt: RowGroups) -> None:
-        self.coordinates, self.dealt = coordinates, dealt
+    def __init__(self, coordinates: Coordinates, folds: Folds) -> None:
+        self.coordinates, self.folds = coordinates, folds
 
     def zero(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        size, g = self.coordinates.size, self.dealt.n
+        size, g = self.coordinates.size, self.folds.n
         return np.zeros((g, size, size, size)), np.zeros((g, size)), np.zeros((g, len(self.coordinates.center), size))
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         cubes, energy, sketch = state
-        groups = self.dealt.of(block.rows)
-        for g in self.dealt.all:
+        groups = self.folds.of(block.rows)
+        for g in self.folds.all:
             table = block[0][np.flatnonzero(groups == g)]
             for a in range(0, table.shape[0], 4 * CHUNK):
                 piece = table[a : a + 4 * CHUNK]

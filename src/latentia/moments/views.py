@@ -31,10 +31,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..linalg import polar_factor, whiten
 from ..passes import Block
+from ..system.threads import Parallel
 from ..tensor import MomentNoise
 from ..tensor.operators import symmetrised, tensor_norm
 from .products import CHUNK, add_triples

@@ -27,7 +27,7 @@ import numpy as np
 
 from .. import _fields as of
 from ..exceptions import LatentiaError
-from ..passes import Blocks, RowGroups, accumulate
+from ..passes import Blocks, Folds, accumulate
 from . import twofold
 from .additive import WIDEST
 from .framed import FramedSums
@@ -107,17 +107,17 @@ class WideSums:
 
     @classmethod
     def of_blocks(
-        cls, blocks: Blocks, order: int, dealt: RowGroups, n_directions: int, like: Self | None = None, **options: Any
+        cls, blocks: Blocks, order: int, folds: Folds, n_directions: int, like: Self | None = None, **options: Any
     ) -> Self:
         """Of the rows of the first part, in the frame of others where these are given: two passes, or seven."""
-        frame = _frame_of(blocks, dealt, n_directions, options) if like is None else like.frame
+        frame = _frame_of(blocks, folds, n_directions, options) if like is None else like.frame
         mapped = blocks.map(lambda block: [frame.places(block[0])[:, :-1]], [(blocks.n_rows, frame.basis.shape[1])])
-        inside = FramedSums.of_blocks(mapped, order, dealt, None if like is None else like.inside, np.inf, **options)
-        statistic = BesideMoments(frame, dealt, None if like is None else like.members)
+        inside = FramedSums.of_blocks(mapped, order, folds, None if like is None else like.inside, np.inf, **options)
+        statistic = BesideMoments(frame, folds, None if like is None else like.members)
         beside, rows, kinds = accumulate(blocks, statistic, **options)
         frame.check_reach(rows := np.vstack(rows))
         rest = statistic.add_far(beside, rows, np.vstack(kinds))
-        leaders = np.empty(0, np.int64) if dealt.leaders is None else dealt.leaders
+        leaders = np.empty(0, np.int64) if folds.leaders is None else folds.leaders
         members, copies = np.unique(leaders, return_counts=True)
         known = np.ones(len(members), bool) if like is None else np.isin(members, like.members)
         return cls(
@@ -254,7 +254,7 @@ class WideSums:
         return usual + np.maximum(more, 0.0) / np.maximum(variance, of.LEAST) ** 2
 
 
-def _frame_of(blocks: Blocks, dealt: RowGroups, n_directions: int, options: dict[str, Any]) -> Frame:
+def _frame_of(blocks: Blocks, folds: Folds, n_directions: int, options: dict[str, Any]) -> Frame:
     """The leading principal directions of half of the rows."""
     if n_directions > WIDEST:
         raise LatentiaError(
@@ -262,7 +262,7 @@ def _frame_of(blocks: Blocks, dealt: RowGroups, n_directions: int, options: dict
             f"components: moments are kept of at most {WIDEST}. Ask for {n_directions - WIDEST} components fewer, or fit "
             "without keep_moments."
         )
-    half, needed = blocks.group(FIRST_HALF, dealt), _ROWS_A_DIRECTION * n_directions
+    half, needed = blocks.group(FIRST_HALF, folds), _ROWS_A_DIRECTION * n_directions
     if half.n_rows < needed // 2:
         raise LatentiaError(
             f"The first batch has {blocks.n_rows} rows, from which the {n_directions} directions are chosen in which moments "

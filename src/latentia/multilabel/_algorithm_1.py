@@ -11,7 +11,7 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_eigh
 from ..moments.products import mirror_cube
-from ..passes import Plan, RowGroups
+from ..passes import Folds, Plan
 from ..tensor import decompose
 from ._documents import Documents
 from ._topics import Recovered, Topics
@@ -36,7 +36,7 @@ class PaperTopics:
     decomposition: Any
     seed: int
 
-    def recover(self, documents: Documents, beside: Sequence[Plan], dealt: RowGroups) -> tuple[Recovered, list[Any]]:
+    def recover(self, documents: Documents, beside: Sequence[Plan], folds: Folds) -> tuple[Recovered, list[Any]]:
         """See `Recovery`. Its passes are its own."""
         results = documents.passes.follow(beside)
         seen, k = documents.seen, self.n_components

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
-from ..passes import Block, Blocks, Plan, deal, sample_rows
+from ..passes import Block, Blocks, Plan, assign_folds, sample_rows
+from ..system.threads import Parallel
 from ._calibration import Calibration, calibrated
 from ._full import SHARES, STRENGTHS, LogisticHeads, Rows, full_ridge, moment_head
 from ._head import LinearHead
@@ -147,8 +147,8 @@ def choose(rows: Rows, heads: Heads, n_components: int, random_state: int) -> Ch
 def _halves(rows: Rows, random_state: int) -> tuple[Rows | None, Rows | None]:
     """Rows to learn from and rows held out; neighbours and copies stay together. None where one side has nothing to say."""
     n, n_labels = rows.labels.shape
-    dealt = deal(Blocks.from_array(rows.features, rows.labels), random_state, _PARTS)
-    out = dealt.of(np.arange(n)) == 0
+    folds = assign_folds(Blocks.from_array(rows.features, rows.labels), random_state, _PARTS)
+    out = folds.of(np.arange(n)) == 0
     rest, most = np.flatnonzero(out), max(1, _HELD_SCORES // max(n_labels, 1))
     part, held = rows.some(np.flatnonzero(~out)), rows.some(rest[:: -(-len(rest) // most) or 1])
     enough = n >= _FEWEST and part.label_counts.any() and held.label_counts.any()

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._threads import one_blas_thread
 from ..exceptions import LatentiaError
 from ..linalg import cholesky_qr
 from ..moments import WordMoments
-from ..passes import Plan, RowGroups
+from ..passes import Folds, Plan
 from ..simplex import distributions
+from ..system.threads import one_blas_thread
 from ..tensor import WhitenedDecomposition, decompose_whitened
 from ._documents import Documents
 from ._parts import PartMoments
@@ -41,33 +41,33 @@ class DebiasedTopics:
     n_components: int
 
     def recover(
-        self, documents: Documents, beside: Sequence[Plan], dealt: RowGroups
+        self, documents: Documents, beside: Sequence[Plan], folds: Folds
     ) -> tuple[Recovered | LatentiaError, list[Any]]:
         """See `Recovery`."""
-        *results, found = documents.passes.follow([*beside, _plan(documents, self.n_components, dealt)])
+        *results, found = documents.passes.follow([*beside, _plan(documents, self.n_components, folds)])
         return found, results
 
 
-def _plan(documents: Documents, n_components: int, dealt: RowGroups) -> Plan:
+def _plan(documents: Documents, n_components: int, folds: Folds) -> Plan:
     """Plan of four passes whose result is `Recovered`, or the `LatentiaError` that says why there are no such topics."""
     seen, factors = documents.seen, Factors(falling=not documents.occurrences)
     overall, n_jobs = documents.words, documents.passes.n_jobs
     words, codes = frequent_words(seen.document_frequency, _WORDS)
     scale = 1 / np.sqrt(seen.document_frequency[words] / seen.n_rows)[:, None]
     width = min(n_components + _OVERSAMPLE, len(words))
-    basis = cholesky_qr(np.random.default_rng(dealt.seed).standard_normal((len(words), width)))
+    basis = cholesky_qr(np.random.default_rng(folds.seed).standard_normal((len(words), width)))
     for _ in range(_ROUNDS):
         # With its diagonal M_2 is positive, and in these coordinates for occurrences the diagonal is one.
         ((products, _),) = yield [OccurrenceProducts((scale * basis).astype(np.float32), codes, factors)]
         basis = cholesky_qr(scale * products)
-    moments = OccurrenceMoments(scale * basis, codes, factors, dealt, single=True)
+    moments = OccurrenceMoments(scale * basis, codes, factors, folds, single=True)
     (sums,) = yield [moments]
     parts = PartMoments(moments, sums, words, overall[words], n_jobs)
     try:
         fit = _completed(parts, n_components)
     except LatentiaError as error:
         return error
-    everyone = parts.of(dealt.all)
+    everyone = parts.of(folds.all)
     rotation, roots = _directions(fit, everyone)
     order = np.argsort(-roots, kind="stable")
     roots, directions = roots[order], moments.coordinates @ rotation[:, order]
@@ -101,7 +101,7 @@ def _completed(parts: PartMoments, n_components: int) -> WhitenedDecomposition:
     Occurrences have moments of different words only. The diagonal of the model is found with the topics in turn: a few
     rounds where topics are few, and one where a round is dear and words are many, so that the diagonal is little.
     """
-    groups, seed = parts.dealt.all, parts.dealt.seed
+    groups, seed = parts.folds.all, parts.folds.seed
     fit = _decomposed(parts.of(groups), n_components, seed)
     if parts.moments.factors.falling:
         return fit
@@ -135,7 +135,7 @@ def _with_diagonal(labels: np.ndarray, words: np.ndarray, roots: np.ndarray, dir
 def of_part(parts: PartMoments, groups: Sequence[int], n_components: int, labels: np.ndarray) -> Topics:
     """Topics from the documents of some groups: of the frequent words, (K, F), and with the given labels for all, (L,)."""
     part = parts.of(groups)
-    fit = _decomposed(part, n_components, parts.dealt.seed)
+    fit = _decomposed(part, n_components, parts.folds.seed)
     directions, roots = _directions(fit, part)
     words = (part.sketch @ directions).T / roots[:, None]
     found = Topics(words, np.tile(labels, (len(roots), 1)), roots**2)

@@ -19,10 +19,10 @@ from ..evidence import (
     at_least,
     between,
     bounds,
+    convergence_checks,
     error_checks,
     misfit_of_tensor,
     separation_limit,
-    settled_checks,
     spread_of_documents,
     tensor_checks,
     trivial_checks,
@@ -78,7 +78,7 @@ def weigh_evidence(
         "topic",
         n_rows=seen.n_rows,
     )
-    checks += [*goodness, *settled_checks(refinement)]
+    checks += [*goodness, *convergence_checks(refinement)]
     checks += [*_sizes(model, seen), *_theorem(model, seen), *_tensor(model, found), *_weights(model, found)]
     topics = Evidence([*checks, *_rows(seen)], parts.errors, "the topics" if parts.errors is None else "")
     if chosen is None:
@@ -118,9 +118,9 @@ def _goodness(
     """
     if found.parts is None or half is None:
         return parts, []
-    dealt, words = found.parts.dealt, found.parts.words
+    folds, words = found.parts.folds, found.parts.words
     frequencies = documents.word_frequencies[words]
-    learned, other = (sample_rows(documents.blocks.group(groups, dealt))[:2] for groups in dealt.splits[0])
+    learned, other = (sample_rows(documents.blocks.group(groups, folds))[:2] for groups in folds.splits[0])
     rows = other[0][:, words]
     overall = found.parts.overall if documents.occurrences else found.parts.overall / found.parts.overall.sum()
     trivial = trivial_checks(
@@ -208,7 +208,7 @@ def _misfit(found: Recovered) -> Misfit:
         part, matrix = parts.of(groups), fit.whitening.matrix
         return WhitenedMoments(matrix.T @ part.second @ matrix, apply_to_modes(part.third, matrix))
 
-    halves = [(whitened(first), whitened(second)) for first, second in parts.dealt.splits[:1]]
+    halves = [(whitened(first), whitened(second)) for first, second in parts.folds.splits[:1]]
     return misfit_of_tensor(fit.tensor, fit.weights, fit.vectors, halves)
 
 
@@ -216,8 +216,8 @@ def _directions(found: Recovered, frequencies: np.ndarray) -> np.ndarray:
     """Directions of words that clearly go together more than noise does, (F, r), where the topics span fewer."""
     assert found.parts is not None
     parts = found.parts
-    first, second = (parts.of(half).second for half in parts.dealt.splits[0])
-    values, vectors = np.linalg.eigh(parts.of(parts.dealt.all).second)
+    first, second = (parts.of(half).second for half in parts.folds.splits[0])
+    values, vectors = np.linalg.eigh(parts.of(parts.folds.all).second)
     rank = int((values > _CLEARLY * np.linalg.norm(first - second, 2) / 2).sum())
     further = vectors[:, ::-1][:, : rank if rank > len(found.weights) else 0]
     return np.sqrt(frequencies)[:, None] * (parts.moments.coordinates @ further)
@@ -269,9 +269,9 @@ def _theorem(model: Any, seen: LabelledSums) -> list[Check]:
 
 def _tensor(model: Any, found: Recovered) -> list[Check]:
     parts, fit = found.parts, found.decomposition
-    if parts is None or fit is None or not parts.dealt.splits or model.n_components == 1:
+    if parts is None or fit is None or not parts.folds.splits or model.n_components == 1:
         return []
-    first, second = (parts.of(half) for half in parts.dealt.splits[0])
+    first, second = (parts.of(half) for half in parts.folds.splits[0])
     measured = TensorMeasured(
         spectrum=found.spectrum, weights=found.weights, residual=found.info.residual, stable=found.info.stable,
         samples=int(parts.sums.documents[:, 2].sum()),

@@ -23,9 +23,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
 from ..linalg import cholesky_qr
 from ..passes import Block, Plan
+from ..system.threads import Parallel
 from ._scores import project
 from .moments import LabelsToWords, WordsToLabels
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel, for_chunks
 from ..likelihood import Chances, Distributions, Expected, MultinomialMixtureUpdate, Values
 from ..likelihood.multinomial import ROWS, multinomial_posterior
 from ..likelihood.rows import MixtureSums
 from ..moments.counts import as_counts
 from ..passes import Block
+from ..system.threads import Parallel, for_chunks
 
 _LEAST = 1e-12
 _CHUNK = 1 << 14

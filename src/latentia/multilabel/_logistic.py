@@ -27,9 +27,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
-from .._threads import one_blas_thread, threads
 from ..moments import gathered
 from ..moments.counts import stored
+from ..system.threads import one_blas_thread, threads
 
 _LABELS = 64  # problems that are solved together
 _ROWS = 2048  # rows whose temporaries stay in the cache

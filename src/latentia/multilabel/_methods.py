@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from .. import _fields as of
-from .._base import Estimator, check_size, fitted
 from .._parameters import Integer, Number, check_parameter
 from .._validation import check_same_rows, column_names, number_table, table_blocks
 from ..exceptions import LatentiaError
+from ..fitting.base import Estimator, check_size, fitted
 from ..metrics import document_auc
 from ..moments.counts import as_counts, check_counts
 from ._calibration import Calibration

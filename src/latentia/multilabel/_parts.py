@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..moments import WordMoments
-from ..passes import RowGroups
+from ..passes import Folds
 from .moments import DiagonalMoments, OccurrenceMoments, OccurrenceSums
 
 
@@ -35,8 +35,8 @@ class PartMoments:
     _cubes: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
-    def dealt(self) -> RowGroups:
-        return self.moments.dealt
+    def folds(self) -> Folds:
+        return self.moments.folds
 
     def of(self, groups: Sequence[int]) -> WordMoments:
         """Moments of the documents of some groups together."""
@@ -45,7 +45,7 @@ class PartMoments:
 
     def _cube(self, groups: tuple[int, ...]) -> np.ndarray:
         if groups not in self._cubes:
-            parts = self.dealt.splits[0] if groups == self.dealt.all and self.dealt.splits else ()  # sums add up
+            parts = self.folds.splits[0] if groups == self.folds.all and self.folds.splits else ()  # sums add up
             self._cubes[groups] = (
                 self._cube(parts[0]) + self._cube(parts[1])
                 if parts

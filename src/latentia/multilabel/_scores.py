@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import for_chunks, one_blas_thread
 from ..metrics import top_indices
 from ..moments import gathered
 from ..moments.counts import stored
+from ..system.threads import for_chunks, one_blas_thread
 
 _ENTRIES = 1 << 21  # scores of a chunk
 _ROWS, _TILE = 256, 1 << 14  # rows and labels of scores that stay in the cache

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refined, Refinement, over, refine
-from ..passes import Blocks, Plan, RowGroups
+from ..passes import Blocks, Folds, Plan
 from ..tensor import WhitenedDecomposition
 from ._documents import Documents
 from ._likelihood import LabelledMixtureUpdate, Pseudo
@@ -77,7 +77,7 @@ class Recovery(Protocol):
     """A way from documents to topics."""
 
     def recover(
-        self, documents: Documents, beside: Sequence[Plan], dealt: RowGroups
+        self, documents: Documents, beside: Sequence[Plan], folds: Folds
     ) -> tuple[Recovered | LatentiaError, list[Any]]:
         """Finished topics, or why the documents do not carry them; and the results of plans that share their passes."""
 

@@ -22,15 +22,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._base import fitting, halves_of_rows
 from .._parameters import Choice, Flag, Names, NComponents, Number, OrNone, Seed
-from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, check_vocabulary, table_blocks, weighted
-from ..evidence import Evidence, PartErrors, Reading
+from ..evidence import ComponentView, Evidence, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import fitting, halves_of_rows
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_distances
-from ..passes import Blocks, Plan, RowGroups, deal
+from ..passes import Blocks, Folds, Plan, assign_folds
 from ..simplex import distributions
 from ._algorithm_1 import PaperTopics
 from ._choice import Chosen, Heads, allowed_heads, choose, left_out, rows_in_memory
@@ -255,18 +255,18 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         self._check_count(documents)
         return self._fit_stages(documents)
 
-    def _dealt(self, rows: Documents) -> RowGroups:
+    def _assign_folds(self, rows: Documents) -> Folds:
         """Four groups for expected errors of topics; Algorithm 1 as printed has moments of all rows alone."""
         if not self.topics or self.moments == "paper":
-            return RowGroups(1, self._seed)
-        return deal(rows.blocks, self._seed, 4 if self.n_splits else 1)
+            return Folds(1, self._seed)
+        return assign_folds(rows.blocks, self._seed, 4 if self.n_splits else 1)
 
-    def _moments(self, rows: Documents, dealt: RowGroups) -> _Learned:
+    def _moments(self, rows: Documents, folds: Folds) -> _Learned:
         """Topics, if they are asked for, and the linear head, if there is one, in passes that they share."""
         heads = allowed_heads(self.head, rows.seen, self.n_components)
         plans = [] if self.head == "bayes" else [self._plan_of_head(rows, heads)]
         found, results = (
-            self._recovery.recover(rows, plans, dealt) if self.topics else (None, rows.passes.follow(plans))
+            self._recovery.recover(rows, plans, folds) if self.topics else (None, rows.passes.follow(plans))
         )
         if isinstance(found, LatentiaError):
             found = self._without_topics(rows, found)
@@ -277,21 +277,21 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             chosen = choose(results[0], heads, self.n_components, self._seed)
         return _Learned(rows, found, chosen)
 
-    def _recover(self, moments: _Learned, part: Part, whole: Topics | None) -> Topics | None:
+    def _recover(self, moments: _Learned, subset: Subset, full_fit: Topics | None) -> Topics | None:
         """Section 3: the whitened tensor's components, and from them the topics' words and labels."""
-        if moments.found is None or whole is None:
+        if moments.found is None or full_fit is None:
             return None if moments.found is None else moments.found.topics
-        return of_part(moments.parts, part.groups, self.n_components, moments.documents.labels)
+        return of_part(moments.parts, subset.groups, self.n_components, moments.documents.labels)
 
-    def _refine(self, found: Topics | None, moments: _Learned, part: Part, whole: Any) -> Refined | None:
+    def _refine(self, recovered: Topics | None, moments: _Learned, subset: Subset, full_fit: Any) -> Refined | None:
         """EM from the topics; those of a part have frequent words alone."""
-        if found is None:
+        if recovered is None:
             return None
-        if part.is_whole:
-            return refined_topics(found, moments.documents, moments.documents.blocks, self._steps)
-        return self._refined_part(found, moments, part) if self._steps else Refined(found, Refinement.none())
+        if subset.is_whole:
+            return refined_topics(recovered, moments.documents, moments.documents.blocks, self._steps)
+        return self._refined_part(recovered, moments, subset) if self._steps else Refined(recovered, Refinement.none())
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         learned: _Learned = fitted.moments
         documents, chosen = learned.documents, learned.chosen
         self.word_frequencies_, self.label_frequencies_ = documents.word_frequencies, documents.labels
@@ -307,7 +307,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             topics: Topics = fitted.model.parameters
             self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels
             self.weights_, self._share = topics.weights, learned.found.share
-            self._keep_refinement(fitted.model.refinement)
+            self._set_refinement_attributes(fitted.model.refinement)
             self.n_passes_ += len(self.refinement_)
 
     def _checks(self, fitted: Fitted) -> Evidence:
@@ -320,18 +320,18 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         parts, half = PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
         if found.parts is not None and self.n_splits:
             parts = fitted.errors(self.n_splits)
-            half = fitted.made(found.parts.dealt.splits[0][0])
+            half = fitted.cached_model(found.parts.folds.splits[0][0])
         first = None if half is None else half.parameters
         return weigh_evidence(self, documents, found, chosen, fitted.model.refinement, parts, first)
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """Probabilities of the topics in some documents, by their frequent words: parts have no labels."""
         learned: _Learned = fitted.moments
         documents, parts = learned.documents, learned.parts
         words = self.word_probabilities_
         words = words[:, parts.words] if words.shape[1] != len(parts.words) else words
         topics = Topics(words, self.label_probabilities_, self.weights_)
-        return Reading(posterior_of(documents, parts, topics).T, ordered=False)
+        return ComponentView(posterior_of(documents, parts, topics).T, ordered=False)
 
     @property
     def _farthest(self) -> float:
@@ -340,18 +340,18 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
     def _cost(self) -> Literal["free", "algebra", "passes"]:
         return "passes" if self._steps else "free" if self.n_splits > 1 else "algebra"
 
-    def _distance(self, one: Refined, other: Refined, moments: _Learned) -> np.ndarray:
+    def _distance(self, first: Refined, second: Refined, moments: _Learned) -> np.ndarray:
         """l1, of the topics' distributions of frequent words."""
-        words = one.parameters.words[:, moments.parts.words]
-        return nearest_distances(_sum_one(words), _sum_one(other.parameters.words))
+        words = first.parameters.words[:, moments.parts.words]
+        return nearest_distances(_sum_one(words), _sum_one(second.parameters.words))
 
-    def _refined_part(self, part: Topics, moments: _Learned, of: Part) -> Refined:
+    def _refined_part(self, part: Topics, moments: _Learned, of: Subset) -> Refined:
         """A part's topics, of the frequent words, after EM on its rows."""
         documents, frequent = moments.documents, moments.parts.words
         # Rare words have the same probability in all topics until the first step.
         every = np.tile(documents.words, (len(part.weights), 1))
         every[:, frequent] = part.words
-        rows = documents.blocks.group(of.groups, of.dealt)
+        rows = documents.blocks.group(of.groups, of.folds)
         found = refined_topics(Topics(every, part.labels, part.weights), documents, rows, self._steps)
         topics: Topics = found.parameters
         return Refined(Topics(topics.words[:, frequent], topics.labels, topics.weights), found.refinement)

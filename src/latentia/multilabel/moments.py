@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from .._threads import Parallel, one_blas_thread, threads
 from ..exceptions import LatentiaError
 from ..moments import WordMoments
 from ..moments.counts import Counts, as_counts, check_counts, stored
 from ..moments.products import add_cubes, mirror_cube, mixed_cube
 from ..moments.sparse_products import add_products, by_column, coded, products, squared_products
-from ..passes import Block, RowGroups
+from ..passes import Block, Folds
+from ..system.threads import Parallel, one_blas_thread, threads
 
 _ROWS = 2048
 
@@ -230,27 +230,27 @@ class OccurrenceMoments:
     """
 
     def __init__(
-        self, coordinates: np.ndarray, codes: np.ndarray, factors: Factors, dealt: RowGroups, *, single: bool = False
+        self, coordinates: np.ndarray, codes: np.ndarray, factors: Factors, folds: Folds, *, single: bool = False
     ) -> None:
         self.coordinates, self.codes, self.factors = np.ascontiguousarray(coordinates), codes, factors
-        self.dealt, self.dtype = dealt, np.float32 if single else np.float64
+        self.folds, self.dtype = folds, np.float32 if single else np.float64
 
     def zero(self) -> OccurrenceSums:
-        g, (f, b) = self.dealt.n, self.coordinates.shape
+        g, (f, b) = self.folds.n, self.coordinates.shape
         pairs, twice = np.zeros((g, f, b)), np.zeros((g, f))
         triples, thrice = (np.zeros((g, f, b)), np.zeros((g, f))) if self.factors.falling else (pairs, twice)
         return OccurrenceSums(np.zeros((g, b, b, b)), np.zeros((g, b)), pairs, triples, twice, thrice, np.zeros((g, 3)))
 
     def add_tasks(self, state: OccurrenceSums, block: Block, parallel: Parallel) -> OccurrenceSums:
-        counts, lengths, groups = coded(block[0], self.codes, self.dtype), _lengths(block), self.dealt.of(block.rows)
+        counts, lengths, groups = coded(block[0], self.codes, self.dtype), _lengths(block), self.folds.of(block.rows)
         rows = products(counts, self.coordinates.astype(self.dtype, copy=False), parallel)
         single = rows.astype(np.float32, copy=False)
-        for g in self.dealt.all:
+        for g in self.folds.all:
             chosen = np.flatnonzero(groups == g)
             state.documents[g] += [self.factors.usable(lengths[chosen], order).sum() for order in (1, 2, 3)]
             state.first[g] += self.factors(lengths[chosen], 1) @ rows[chosen]
             add_cubes(state.cubes[g], single[chosen], self.factors(lengths[chosen], 3), parallel)
-        n_words, n_groups = self.coordinates.shape[0], self.dealt.n
+        n_words, n_groups = self.coordinates.shape[0], self.folds.n
         for order, pairs, words in ((2, state.pairs, state.twice), (3, state.triples, state.thrice)):
             if order == 3 and not self.factors.falling:
                 break

@@ -27,10 +27,10 @@ from numba import njit
 from scipy import sparse
 from scipy.special import gammaln, xlogy
 
-from .._threads import for_chunks
 from ..exceptions import LatentiaError
 from ..moments.counts import Counts, as_counts
 from ..simplex import farthest_vertices, simplex_least_squares
+from ..system.threads import for_chunks
 from ._points import leading_triplets
 
 _ROWS = 64  # that a thread takes at a time
@@ -139,13 +139,13 @@ class Factors:
         A, and W transposed.
     divergence : ndarray of shape (n_iterations,)
         After each.
-    settled : bool
+    converged : bool
     """
 
     weights: np.ndarray
     columns: np.ndarray
     divergence: np.ndarray
-    settled: bool
+    converged: bool
 
 
 def factored(table: Table, columns: np.ndarray, most: int, tol: float, n_jobs: int | None = None) -> Factors:

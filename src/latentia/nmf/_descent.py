@@ -92,7 +92,7 @@ class Descent:
         """What checkpoints tell its passes by: the errors before."""
         return self.errors
 
-    def settled(self) -> bool:
+    def converged(self) -> bool:
         """Whether the last two rounds hardly changed the error, or the rows are in the hull but for noise."""
         if self.outside is not None and self.outside(self.components) <= 1:
             return True
@@ -170,7 +170,7 @@ class FactorUpdate:
 def refined(start: FactorUpdate, e_step: EStep, rounds: Refine) -> Refinement:
     """Rounds until they settle, at most so many if that is a number."""
     most = _MOST_ROUNDS if rounds == "auto" else rounds
-    return refine(start, e_step, "auto" if most else 0, until=start.descent.settled, most=most)
+    return refine(start, e_step, "auto" if most else 0, until=start.descent.converged, most=most)
 
 
 def row_weights(rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:

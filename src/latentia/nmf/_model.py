@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
-from .._base import fitted
 from .._entries import missing_entries
-from .._stages import Fitted, Staged
 from .._validation import check_gaps, number_table, table_blocks, weighted
-from ..evidence import Reading
+from ..evidence import ComponentView
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted
+from ..fitting.stages import Fitted, Staged
 from ..moments import ColumnSpan, span_without_constants
 from ..passes import Blocks
 from ..simplex import nonnegative_least_squares
@@ -59,10 +59,10 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         span = vars(self).get("_span")
         return table if span is None else span.select(table)
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """Weights of rows; beyond the row's size, which all weights follow, where rows may have any."""
-        weights = np.asarray(self.transform(fitted.some))
-        return Reading((weights if self.mixing_kind_ == "simplex" else _beyond_size(weights, self.components_)).T)
+        weights = np.asarray(self.transform(fitted.compared_rows))
+        return ComponentView((weights if self.mixing_kind_ == "simplex" else _beyond_size(weights, self.components_)).T)
 
     @fitted
     def transform(self, X: Any) -> np.ndarray:

@@ -21,16 +21,16 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._entries import missing_entries
 from .._parameters import Integer, NComponents, Number, Seed, check_parameter
-from .._stages import Fitted, Part
 from .._validation import gaps_of, table_blocks, weighted
 from ..evidence import Check, Misfit, PartErrors, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import over, refine
 from ..linalg import completed, unit_rows
-from ..passes import Blocks, RowGroups, accumulate, sample_rows
+from ..passes import Blocks, Folds, accumulate, sample_rows
 from ._descent import Descent, FactorSums, FactorUpdate, filled, row_weights
 from ._evidence import (
     LEFT_OUT,
@@ -192,12 +192,12 @@ class ApproximateNMF(FactorModel):
         """
         return self._fit_varying(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
+    def _moments(self, rows: Blocks, folds: Folds) -> None:
         """There are none: descent reads rows."""
 
-    def _recover(self, moments: None, part: Part, whole: Any) -> _Found:
+    def _recover(self, moments: None, subset: Subset, full_fit: Any) -> _Found:
         """The best of the starts. Those are of a table whose missing cells are completed; the descent is on the others."""
-        table = table_of(part.rows, missing=True)
+        table = table_of(subset.rows, missing=True)
         blocks = Blocks.from_array(table.rows)
         _check_nonnegative(table)
         gaps = None if missing_entries(table.rows) is None else gaps_of(blocks)
@@ -206,14 +206,14 @@ class ApproximateNMF(FactorModel):
         left, right, bound, energy = self._range_of(table, gaps)
         # Starts, each with a few rounds of descent.
         tried: list[_Tried] = []
-        for start in self._starts(table, right, self.n_init if part.is_whole else min(self.n_init, _OF_PARTS)):
+        for start in self._starts(table, right, self.n_init if subset.is_whole else min(self.n_init, _OF_PARTS)):
             components = np.maximum(in_span(left, right, start) @ right, 0.0)
             tried.append(self._descended(_Tried(components, np.inf), blocks, table, _FIRST))
             if tried[-1].error <= max((1 + self.tol) * bound, _EXACT):
                 break
         # The best of them to the end: of parts one, as other answers are looked for in all rows.
         first = [one.error for one in tried]
-        order = sorted(range(len(tried)), key=lambda i: first[i])[: _BEST if part.is_whole else 1]
+        order = sorted(range(len(tried)), key=lambda i: first[i])[: _BEST if subset.is_whole else 1]
         ended = [self._descended(tried[i], blocks, table, "auto") for i in order]
         found = self._in_order(ended, blocks, table)
         errors, share = np.array(first) / max(bound, _EXACT), 0.0 if gaps is None else float(gaps.mean())
@@ -269,11 +269,11 @@ class ApproximateNMF(FactorModel):
     def _descended(self, start: _Tried, blocks: Blocks, table: Table, rounds: Any) -> _Tried:
         descent = Descent(_TOL)
         update = FactorUpdate(start.components, "cone", descent)
-        found = refine(update, over(blocks, self.n_jobs, self.verbose), rounds, until=descent.settled)
+        found = refine(update, over(blocks, self.n_jobs, self.verbose), rounds, until=descent.converged)
         sums: FactorSums = accumulate(blocks, update.at(*found.values), self.n_jobs)
         return _Tried(found.values[0], sums.relative_error)
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         found: _Found = fitted.model
         self.components_, self.weights_ = found.components * found.unit, found.shares
         size, bound = found.length * found.unit, min(found.bound, found.error)  # rounding may put the bound above
@@ -288,8 +288,8 @@ class ApproximateNMF(FactorModel):
     def _cost(self) -> Literal["algebra"]:
         return "algebra"
 
-    def _distance(self, one: _Found, other: _Found, moments: None) -> np.ndarray:
-        return component_distances(one.components, other.components, "cone")
+    def _distance(self, first: _Found, second: _Found, moments: None) -> np.ndarray:
+        return component_distances(first.components, second.components, "cone")
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what these share: answers that are as good, near or far, clipped noise, and misfit."""

@@ -22,16 +22,16 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._entries import missing_entries
 from .._parameters import Integer, NComponents, Number, Seed
-from .._stages import Fitted, Part
 from .._validation import check_gaps, gaps_of, table_blocks, weighted
 from ..evidence import Check, Misfit, PartErrors, at_least, at_most, error_checks, trivial_checks
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refinement
 from ..moments.counts import Counts, as_counts, check_counts
-from ..passes import Block, Blocks, RowGroups
+from ..passes import Block, Blocks, Folds
 from ._counts import Gaps, Table, counts_and_gaps, divergence_of, divergence_of_one, factored, loadings, row_sums, start
 from ._descent import filled
 from ._evidence import LEFT_OUT, component_distances, gaps_checks, structure_check, trusted_error
@@ -189,15 +189,15 @@ class PoissonNMF(FactorModel):
         """
         return self._fit_in_span(weighted(table_blocks(self, X, reset=True, missing=True), sample_weight))
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
+    def _moments(self, rows: Blocks, folds: Folds) -> None:
         """There are none: descent reads rows."""
 
-    def _recover(self, moments: None, part: Part, whole: Any) -> tuple[Table, np.ndarray]:
+    def _recover(self, moments: None, subset: Subset, full_fit: Any) -> tuple[Table, np.ndarray]:
         """The counts, and components to start from."""
-        table = self._table(part)
+        table = self._table(subset)
         return table, start(table, self.n_components, self._seed)
 
-    def _table(self, part: Part) -> Table:
+    def _table(self, part: Subset) -> Table:
         parts = []
         for block in part.rows:
             parts.append(sparse.csr_array(block[0], dtype=np.float64))
@@ -210,12 +210,12 @@ class PoissonNMF(FactorModel):
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
         return table
 
-    def _refine(self, found: tuple[Table, np.ndarray], moments: None, part: Part, whole: Any) -> _Found:
+    def _refine(self, recovered: tuple[Table, np.ndarray], moments: None, subset: Subset, full_fit: Any) -> _Found:
         """Sweeps over both factors in turn."""
-        return self._descended(*found, self.tol * (1 if part.is_whole else _OF_PARTS))
+        return self._descended(*recovered, self.tol * (1 if subset.is_whole else _OF_PARTS))
 
-    def _restart(self, model: _Found, moments: None, part: Part) -> _Found:
-        return self._descended(self._table(part), model.components.T, self.tol * _OF_PARTS)
+    def _restart(self, model: _Found, moments: None, subset: Subset) -> _Found:
+        return self._descended(self._table(subset), model.components.T, self.tol * _OF_PARTS)
 
     def _descended(self, table: Table, columns: np.ndarray, tol: float) -> _Found:
         found = factored(table, columns, self.max_iter, tol, self.n_jobs)
@@ -224,7 +224,7 @@ class PoissonNMF(FactorModel):
         order = np.argsort(-counts, kind="stable")
         components = found.columns / np.where(sums > 0, sums, 1.0)
         likelihood = -found.divergence + table.of_counts - table.log_factorials
-        steps = Refinement((components,), likelihood, found.settled, float("nan"))
+        steps = Refinement((components,), likelihood, found.converged, float("nan"))
         return _Found(
             components.T[order],
             (found.weights * sums)[:, order],
@@ -234,32 +234,32 @@ class PoissonNMF(FactorModel):
             steps,
         )
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         found: _Found = fitted.model
         divergence = max(float(found.divergence[-1]), 0.0)
         self.components_, self.weights_ = found.components, found.shares
         self.reconstruction_err_ = float(np.sqrt(2 * divergence))
         self.relative_error_ = float(np.sqrt(divergence / found.of_one)) if found.of_one > 0 else 0.0
-        self._keep_refinement(found.refinement)
+        self._set_refinement_attributes(found.refinement)
         self.n_passes_ = 1
 
     def _cost(self) -> Literal["passes"]:
         return "passes"
 
-    def _distance(self, one: _Found, other: _Found, moments: None) -> np.ndarray:
-        return component_distances(one.components, other.components, "cone")
+    def _distance(self, first: _Found, second: _Found, moments: None) -> np.ndarray:
+        return component_distances(first.components, second.components, "cone")
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of halves, widened by what these share: factors that are as good, and structure beyond the components."""
         found: _Found = fitted.model
         parts, (limit, apart) = fitted.errors(self.n_splits), trusted_error(found.components, "cone")
         at = np.linspace(0, len(found.weights) - 1, min(len(found.weights), _SAMPLE)).astype(np.int64)
-        weights, rows = found.weights[at], fitted.found[0].with_gaps()[at]
+        weights, rows = found.weights[at], fitted.recovered[0].with_gaps()[at]
         free, misfit = freedom(found.components, weights), _misfit(rows, weights, found.components, self._seed)
         bias, dispersion = self._drawn_again(rows, found.components, weights)
         for shared in (free, misfit.bias(apart), bias):
             parts = parts.widened(shared, self._farthest)
-        share = fitted.found[0].n_missing / (fitted.rows.n_rows * rows.shape[1])
+        share = fitted.recovered[0].n_missing / (fitted.rows.n_rows * rows.shape[1])
         gaps = gaps_checks(share, LEFT_OUT, rows, partial(_expected, rows, found.components, self.n_jobs), self._seed)
         return self._lines(fitted, parts, limit, weights, free, misfit) + dispersion + gaps, parts
 
@@ -311,9 +311,9 @@ class PoissonNMF(FactorModel):
     def _held_out(self, fitted: Fitted) -> list[Check]:
         """Whether a half's components predict half of the columns of other rows from the others better than a mean row."""
         halves = fitted.compared[:1]
-        found: Any = fitted.made(halves[0]) if halves else fitted.model
-        others = tuple(g for g in fitted.dealt.all if g not in halves[0]) if halves else fitted.dealt.all
-        rows = sparse.csr_array(Part(others, fitted.dealt, fitted.rows).rows.some_rows(_SAMPLE)[0])
+        found: Any = fitted.cached_model(halves[0]) if halves else fitted.model
+        others = tuple(g for g in fitted.folds.all if g not in halves[0]) if halves else fitted.folds.all
+        rows = sparse.csr_array(Subset(others, fitted.folds, fitted.rows).rows.some_rows(_SAMPLE)[0])
         halved = np.random.default_rng([self._seed, 102]).permutation(rows.shape[1]) % 2 == 0
         mean = found.shares @ found.components
         models = [_possible(one, mean) for one in (found.components, mean[None])]

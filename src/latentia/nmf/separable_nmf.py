@@ -22,16 +22,16 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
-from .._stages import Fitted, Part, fit_alone
 from .._validation import gaps_of, missing_cells, table_blocks
 from ..evidence import Check, PartErrors, found_again
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import fitting
+from ..fitting.stages import Fitted, Subset, fit_alone
 from ..likelihood import Refine, Refinement, over
 from ..linalg import completed
 from ..moments import ColumnSpan, span_without_constants
-from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
+from ..passes import Blocks, Folds, accumulate, assign_folds, sample_rows
 from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
 from ._descent import Descent, FactorSums, FactorUpdate, refined, row_weights
 from ._evidence import Measured, Redrawn, by_other_columns, component_distances, evidence_checks, gaps_checks
@@ -265,55 +265,55 @@ class SeparableNMF(FactorModel):
         found = completed(table, gaps, self.n_components)
         return Blocks.from_array(np.maximum(found, min(float(np.nanmin(table)), 0.0)), names=rows.names)
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
-        return RowGroups(1, self._seed)  # parts are not of the rows: their noise is drawn again
+    def _assign_folds(self, rows: Blocks) -> Folds:
+        return Folds(1, self._seed)  # parts are not of the rows: their noise is drawn again
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Rows:
+    def _moments(self, rows: Blocks, folds: Folds) -> _Rows:
         """The rows themselves, which are searched."""
         table = table_of(rows)
         return _Rows(table, self._signs(table))
 
-    def _recover(self, moments: _Rows, part: Part, whole: Any) -> _Vertices:
+    def _recover(self, moments: _Rows, subset: Subset, full_fit: Any) -> _Vertices:
         """Vertices, on the simplex or in the cone, and the rows near each."""
         points, selection = self._selected(moments.table)
         return _Vertices(points, selection, self._pooled(points, selection))
 
-    def _refine(self, found: _Vertices, moments: _Rows, part: Part, whole: Any) -> _Factors:
+    def _refine(self, recovered: _Vertices, moments: _Rows, subset: Subset, full_fit: Any) -> _Factors:
         """Rounds of descent, and a pass with the components that they end with; the largest share first."""
-        table, mixing, some = moments.table, found.points.mixing, found.points.some(_SAMPLE)
-        components = table.means(found.pooled.members, found.points)
+        table, mixing, some = moments.table, recovered.points.mixing, recovered.points.some(_SAMPLE)
+        components = table.means(recovered.pooled.members, recovered.points)
         descent = Descent(outside=lambda now: self._outside(some, now))
         start = FactorUpdate(components, mixing, descent, moments.nonnegative, 1 / table.unit)
-        refinement = refined(start, over(part.rows, self.n_jobs, self.verbose), self.refine)
+        refinement = refined(start, over(subset.rows, self.n_jobs, self.verbose), self.refine)
         before, after = (some.of(one) for one in (components, *refinement.values))
         if descent.errors and followed(
-            table.scaled(found.points, _SAMPLE), some.points, before, after, mixing, self._seed
+            table.scaled(recovered.points, _SAMPLE), some.points, before, after, mixing, self._seed
         ):
             refinement = Refinement.none(components)
         last = start.at(*refinement.values)
         _require_components(last.components, mixing)
-        sums: FactorSums = accumulate(part.rows, last, self.n_jobs)
+        sums: FactorSums = accumulate(subset.rows, last, self.n_jobs)
         order = np.argsort(-sums.shares, kind="stable")
-        members = [found.pooled.members[k] for k in order]
+        members = [recovered.pooled.members[k] for k in order]
         return _Factors(
-            last.components[order], found.pooled._replace(members=members), sums, sums.shares[order],
+            last.components[order], recovered.pooled._replace(members=members), sums, sums.shares[order],
             refinement, len(descent.errors),
         )  # fmt: skip
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         model: _Factors = fitted.model
         table: Table = fitted.moments.table
         self.components_, self.anchors_ = model.components * table.unit, table.first[model.members.anchors]
         self.weights_ = model.shares / max(float(model.sums.shares.sum()), np.finfo(float).tiny)
-        self.method_, self.mixing_kind_ = fitted.found.selection.method, fitted.found.points.mixing
+        self.method_, self.mixing_kind_ = fitted.recovered.selection.method, fitted.recovered.points.mixing
         self.reconstruction_err_ = float(np.sqrt(model.sums.left)) * table.unit
         self.relative_error_ = model.sums.relative_error
-        self._keep_refinement(model.refinement)
+        self._set_refinement_attributes(model.refinement)
         self.n_passes_ = 2 + model.n_passes
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of fits to rows whose noise was drawn again, and what the theorem assumes of the rows."""
-        points, selection, _ = fitted.found
+        points, selection, _ = fitted.recovered
         model: _Factors = fitted.model
         members, table = model.members, fitted.moments.table
         rounds, vertices = len(model.refinement.log_likelihood), members.vertices(points.points)
@@ -336,21 +336,21 @@ class SeparableNMF(FactorModel):
             return []
         (rows,) = sample_rows(Blocks.from_array(np.where(self._gaps, np.nan, fitted.rows.table())), _SAMPLE)
         some = rows / fitted.moments.table.unit
-        expect = by_other_columns(some, components, fitted.found.points.mixing, self.n_jobs)
+        expect = by_other_columns(some, components, fitted.recovered.points.mixing, self.n_jobs)
         return gaps_checks(float(self._gaps.mean()), _COMPLETED, some, expect, self._seed)
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """By the weights of rows, on halves of them: a component is in a half that has another row like it."""
-        dealt, halves = deal(fitted.rows, self._seed), []
+        folds, halves = assign_folds(fitted.rows, self._seed), []
         settings = {"method": self.method_, "mixing": self.mixing_kind_, "refine": 0}
-        for half in dealt.splits[0] if self.n_splits else ():
+        for half in folds.splits[0] if self.n_splits else ():
             with contextlib.suppress(LatentiaError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                other = fit_alone(self, fitted.rows.group(half, dealt), settings)
-                other.method._keep(other)
-                reading = other.method._reading(fitted)
-                halves += [] if reading is None else [reading]
-        return found_again(self._reading(fitted), halves)
+                other = fit_alone(self, fitted.rows.group(half, folds), settings)
+                other.method._set_fitted_attributes(other)
+                component_view = other.method._component_view(fitted)
+                halves += [] if component_view is None else [component_view]
+        return found_again(self._component_view(fitted), halves)
 
     def _signs(self, table: Table) -> bool:
         """Whether all entries are nonnegative; a warning where some are not."""

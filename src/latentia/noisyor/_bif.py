@@ -20,8 +20,8 @@ from typing import IO
 import numpy as np
 
 from .._parameters import Number, check_parameter
-from .._scratch import whole_file
 from ..exceptions import LatentiaError
+from ..system.scratch import whole_file
 from .inference import Network
 
 _MOST_PARENTS = 12

@@ -268,7 +268,7 @@ def _until_settled(network: Network, update: NoisyOrUpdate, e_step: EStep, most_
     between = e_step(update, n_steps)
     sparse = _settled(update.at(*updated(update, between)).with_links(update.supported(between)), e_step, n_steps)
     log_likelihood = [first.log_likelihood, *dense.log_likelihood, between.log_likelihood, *sparse.log_likelihood]
-    made = _without_values(log_likelihood, sparse.settled, sparse.remaining)
+    made = _without_values(log_likelihood, sparse.converged, sparse.remaining)
     return RefinedNetwork(update.at(*sparse.values).network, made, False, between.crowded)
 
 
@@ -286,8 +286,10 @@ def _plain(update: NoisyOrUpdate, e_step: EStep, steps: int) -> RefinedNetwork:
     return RefinedNetwork(update.at(*updated(update, last)).network, made, False, last.crowded)
 
 
-def _without_values(log_likelihood: list[float], settled: bool = False, remaining: float = float("nan")) -> Refinement:
-    return Refinement((), np.array(log_likelihood), settled, remaining)
+def _without_values(
+    log_likelihood: list[float], converged: bool = False, remaining: float = float("nan")
+) -> Refinement:
+    return Refinement((), np.array(log_likelihood), converged, remaining)
 
 
 @dataclass(frozen=True)

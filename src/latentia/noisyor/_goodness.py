@@ -23,7 +23,7 @@ from ..evidence import Check, Misfit, at_most
 from ..likelihood import normalised, over, refine
 from ..likelihood.products import ProductMixtureUpdate, product_log_density
 from ..likelihood.rows import scaled_exp
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, Folds
 from ._em import Configurations, NoisyOrUpdate
 from ._findings import cells_of, missing_findings, present_findings, rows_with_nan
 from ._recovery import left_of_pairs, scaled_pairs
@@ -101,7 +101,7 @@ def most_mean_square(n_pairs: int) -> float:
     return float(1 + max(_MOST_LEFT, _NOISE * np.sqrt(2 / max(n_pairs, 1))))
 
 
-def pairs_misfit(network: Network, source: AbsenceMoments, dealt: RowGroups) -> Misfit:
+def pairs_misfit(network: Network, source: AbsenceMoments, dealt: Folds) -> Misfit:
     """Of joint absences of pairs: what the network leaves of scaled PMI2, against half of the difference of two halves."""
     logs = source.logs(dealt.all)
     scale = np.exp(logs.single / 2)

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from .._threads import for_chunks
 from ..exceptions import LatentiaError
 from ..moments import CountSums
 from ..moments.additive import alike, evened, excess_of_copies
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, Folds, accumulate
+from ..system.threads import for_chunks
 from ._findings import rows_with_gaps
 from ._slabs import Counter
 from .absences import CountedAbsences, PackedRows, PackedRowsSum
@@ -74,7 +74,7 @@ class _SplitRows:
 
     def add(self, state: _Split, block: Block) -> _Split:
         table = _known(block, self.packing.names)
-        size, hashes = table.sum(axis=1), self.packing.dealt.leaders[block.rows]  # type: ignore[index]
+        size, hashes = table.sum(axis=1), self.packing.folds.leaders[block.rows]  # type: ignore[index]
         few, others = table[size < _FEW].astype(np.float32), size >= _FEW
         copies = np.array([alike(hashes[others & (size < _LONG)]), alike(hashes[size >= _LONG])])
         packed = self.packing.add(state.packed, Block.of([table[others]], rows=block.rows[others]))
@@ -95,7 +95,7 @@ def _known(block: Block, names: Any) -> np.ndarray:
 
 
 def kept_counts(
-    rows: Blocks, dealt: RowGroups, names: Any = None, n_jobs: int | None = None, progress: Any = False
+    rows: Blocks, folds: Folds, names: Any = None, n_jobs: int | None = None, progress: Any = False
 ) -> CountSums:
     """Count all triples of findings in one pass over rows.
 
@@ -116,7 +116,7 @@ def kept_counts(
         )
     if n <= _ALL:
         return CountSums(rows.n_rows, {"rows": accumulate(rows, _AllRows(n, names), n_jobs, progress=progress)})
-    split = accumulate(rows, _SplitRows(PackedRows(n, dealt, names)), n_jobs, progress=progress)
+    split = accumulate(rows, _SplitRows(PackedRows(n, folds, names)), n_jobs, progress=progress)
     counts = CountedAbsences(split.packed, np.arange(n), n_jobs)
     two = np.triu(split.few, 1)
     few = two + np.diag(split.few.diagonal() - two.sum(axis=0) - two.sum(axis=1))
@@ -157,7 +157,7 @@ class KeptAbsences(CountedAbsences):
         self._triples, self._order = tables["triples"], np.arange(self.n_features)
         excess = excess_of_copies(*tables["copies"])
         self._excess = excess if excess > _NEARLY_NONE else 1.0
-        rows, pairs = _dealt(tables["n"][-1], tables["few"])
+        rows, pairs = _draw_tables(tables["n"][-1], tables["few"])
         self.n_rows, self._together = self._evened(tables["n"][:-1]) + rows, self._evened(tables["pairs"]) + pairs
         self.present = np.einsum("gii->gi", self._together).copy()
 
@@ -190,7 +190,7 @@ def _tables_of(rows: np.ndarray) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-def _dealt(n: int, few: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _draw_tables(n: int, few: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows with fewer than three findings in four groups: their numbers, (4,), and those with both of a pair, (4, n, n)."""
     rng, shares = np.random.default_rng(0), np.full(4, 0.25)
     upper = np.triu_indices(len(few))

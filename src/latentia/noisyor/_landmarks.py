@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..evidence.bounds import noisy_or_causes
-from ..passes import RowGroups
+from ..passes import Folds
 from ..tensor.operators import SymmetricThree
 from ..tensor.polar import ascent
 from ._expansion import degree_for, higher_orders
@@ -48,22 +48,22 @@ def even_scale(logs: LogAbsences) -> np.ndarray:
     return np.exp(logs.single / 2) / np.sqrt(-np.expm1(logs.single))
 
 
-def causes_above_noise(source: AbsenceMoments, dealt: RowGroups) -> tuple[int, tuple[int, int]]:
+def causes_above_noise(source: AbsenceMoments, folds: Folds) -> tuple[int, tuple[int, int]]:
     """How many eigenvalues of scaled pairs are above their noise, and how many would be with a noise 10% larger or smaller.
 
     The diagonal of pairs is that of a factor with more columns than there are such eigenvalues. Noise is that beside their
     directions, in which halves of the rows differ by how often causes are on as well.
     """
-    scale = even_scale(source.logs(dealt.all))
-    pairs = scaled_pairs(source.logs(dealt.all), scale).astype(np.float32)
-    most, noise = noisy_or_causes(source.n_features), noise_beside(source, scale, dealt, np.zeros((len(scale), 0)))
+    scale = even_scale(source.logs(folds.all))
+    pairs = scaled_pairs(source.logs(folds.all), scale).astype(np.float32)
+    most, noise = noisy_or_causes(source.n_features), noise_beside(source, scale, folds, np.zeros((len(scale), 0)))
     tried = int((np.linalg.eigvalsh(pairs) > noise).sum())
     while True:
         tried = min(max(tried + tried // 10 + 5, 1), most)
         factor = factor_of_pairs(pairs, tried).astype(np.float64)
         values = (factor**2).sum(axis=0)
         found = int((values > _EDGE * noise).sum())
-        left = noise_beside(source, scale, dealt, factor[:, :found] / np.sqrt(values[:found]))
+        left = noise_beside(source, scale, folds, factor[:, :found] / np.sqrt(values[:found]))
         if left >= _AS_LOUD * noise and (found < tried or tried == most):
             low, high = (max(int((values > share * _EDGE * noise).sum()), 1) for share in (_UNSURE, 1 / _UNSURE))
             return max(found, 1), (low, high)

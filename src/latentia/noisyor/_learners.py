@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..exceptions import LatentiaError
-from ..passes import RowGroups
+from ..passes import Folds
 from ._printed import recover_as_printed
 from ._recovery import (
     Moments,
@@ -74,43 +74,43 @@ class Spectrum:
         return int((self.values > self.noise).sum())
 
 
-def pair_spectrum(source: AbsenceMoments, network: Network, dealt: RowGroups, scale: np.ndarray | None) -> Spectrum:
+def pair_spectrum(source: AbsenceMoments, network: Network, folds: Folds, scale: np.ndarray | None) -> Spectrum:
     """Spectrum of PMI2 of findings scaled as in `Learner`; its noise is half of the difference of two halves of the rows.
 
     With a scale for many causes it is that beside their directions, in which halves differ by how often causes are on too.
     """
-    logs, many = source.logs(dealt.all), scale is not None
+    logs, many = source.logs(folds.all), scale is not None
     scale = np.exp(logs.single / 2) if scale is None else scale
     pairs = scaled_pairs(logs, scale)
     odds, own = network.priors / (1 - network.priors), -np.expm1(-network.weights) * scale
     np.fill_diagonal(pairs, odds @ own**2)
     known = np.linalg.qr(own.T)[0] if many else np.zeros((len(scale), 0))
-    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], noise_beside(source, scale, dealt, known))
+    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], noise_beside(source, scale, folds, known))
 
 
-def most_causes(source: AbsenceMoments, dealt: RowGroups) -> int:
+def most_causes(source: AbsenceMoments, folds: Folds) -> int:
     """Causes worth trying, by the singular values of half of the findings against the other half.
 
     Those above half of the largest of their noise, and two more: a few too many cost time, one too few is lost.
     """
-    logs = source.logs(dealt.all)
+    logs = source.logs(folds.all)
     scale = np.exp(logs.single / 2)
     pairs = scaled_pairs(logs, scale)
     found = 0
-    for order in (np.random.default_rng(dealt.seed + i).permutation(source.n_features) for i in range(_SPLITS)):
+    for order in (np.random.default_rng(folds.seed + i).permutation(source.n_features) for i in range(_SPLITS)):
         first, second = np.array_split(order, 2)
         values = np.linalg.svd(pairs[np.ix_(first, second)], compute_uv=False)
-        found = max(found, int((values > _noise(source, scale, dealt, first, second) / 2).sum()))
+        found = max(found, int((values > _noise(source, scale, folds, first, second) / 2).sum()))
     return max(1, min(found + 2, source.n_features // 3, MOST_SOLVED))
 
 
-def _noise(source: AbsenceMoments, scale: np.ndarray, dealt: RowGroups, rows: Any, columns: Any) -> float:
+def _noise(source: AbsenceMoments, scale: np.ndarray, folds: Folds, rows: Any, columns: Any) -> float:
     """Spectral norm of a block of half of the difference of two halves of the rows; 0 for exact moments."""
-    one, other = (scaled_pairs(source.logs(half), scale) for half in dealt.splits[0])
+    one, other = (scaled_pairs(source.logs(half), scale) for half in folds.splits[0])
     return largest(((one - other) / 2)[rows][:, columns])
 
 
-class InRounds:
+class IterativeRecovery:
     """The recovery of `latentia.noisyor._recovery`, from triples that are counted once for all selections of groups.
 
     Parameters
@@ -125,7 +125,7 @@ class InRounds:
     most : int
     selections : sequence of tuple
         Groups of rows that will be asked for, all of them first; the triples of others are counted when they are.
-    dealt : RowGroups
+    folds : Folds
     rounds : dict
         prior, corrections and max_weight.
 
@@ -141,7 +141,7 @@ class InRounds:
         n_components: int | None,
         most: int,
         selections: Sequence[Groups],
-        dealt: RowGroups,
+        folds: Folds,
         rounds: dict[str, Any],
         progress: bool = False,
     ) -> None:
@@ -151,14 +151,14 @@ class InRounds:
             most = directions_of_pairs(pairs, most)
         basis = np.zeros((source.n_features, n_components or most))
         basis[findings] = basis_of_pairs(pairs, n_components or most)[findings]
-        halves = [] if n_components else [half for pair in dealt.splits for half in pair]
+        halves = [] if n_components else [half for pair in folds.splits for half in pair]
         asked = [*selections, *(half for half in halves if half not in selections)]
         found, split = moments_in_basis(source, basis, partitions, asked, progress)
         self.likely = None
         if n_components is None:
             by_groups = dict(zip(asked, found, strict=True))
             k, self.likely = _best_number(
-                found[0], [[by_groups[h] for h in pair] for pair in dealt.splits], most, rounds
+                found[0], [[by_groups[h] for h in pair] for pair in folds.splits], most, rounds
             )
             found, split = ([moments.first(k) for moments in some] for some in (found, split))
         self._source, self._moments, self._rounds = source, dict(zip(asked, found, strict=True)), rounds

@@ -14,12 +14,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
-from .._base import Estimator, check_size, fitted
 from .._parameters import Number, check_parameter, seed_of
-from .._stages import Fitted
 from .._validation import weighted_mean
 from ..evidence import Drawn
 from ..exceptions import LatentiaError
+from ..fitting.base import Estimator, check_size, fitted
+from ..fitting.stages import Fitted
 from ..likelihood import noisy_or_rows
 from ..passes import Blocks, sample_rows
 from ._bif import write_bif

@@ -24,7 +24,7 @@ from scipy.special import erfcx
 
 from ..exceptions import LatentiaError
 from ..linalg import polar_factor
-from ..passes import RowGroups
+from ..passes import Folds
 from ..tensor import Decomposition, decompose
 from ..tensor.operators import multilinear, symmetrised
 from ._expansion import degree_for, higher_orders
@@ -213,7 +213,7 @@ def largest(matrix: np.ndarray) -> float:
     return max(largest_value(matrix, _NEARLY), largest_value(-matrix, _NEARLY))
 
 
-def noise_beside(source: AbsenceMoments, scale: np.ndarray, dealt: RowGroups, known: np.ndarray) -> float:
+def noise_beside(source: AbsenceMoments, scale: np.ndarray, folds: Folds, known: np.ndarray) -> float:
     """Spectral norm of half of the difference of scaled PMI2 of two halves of the rows, beside known directions (n, k).
 
     Parameters
@@ -221,7 +221,7 @@ def noise_beside(source: AbsenceMoments, scale: np.ndarray, dealt: RowGroups, kn
     known : ndarray of shape (n, k)
         Orthonormal columns.
     """
-    one, other = (scaled_pairs(source.logs(half), scale) for half in dealt.splits[0])
+    one, other = (scaled_pairs(source.logs(half), scale) for half in folds.splits[0])
     noise = (one - other) / 2
     for _ in range(2):
         noise = noise.T - known @ (known.T @ noise.T)

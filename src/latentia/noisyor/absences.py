@@ -31,10 +31,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
-from .._progress import progress_bar
-from .._threads import for_chunks, one_blas_thread, threads
 from ..exceptions import LatentiaError
-from ..passes import Block, RowGroups
+from ..passes import Block, Folds
+from ..system.progress import progress_bar
+from ..system.threads import for_chunks, one_blas_thread, threads
 from ..tensor.operators import symmetrised
 from ._findings import rows_with_gaps
 from ._packed import packed_pairs, symmetrise
@@ -144,21 +144,21 @@ class PackedRows:
     ----------
     n_features : int
         n.
-    dealt : RowGroups
+    folds : Folds
     names : sequence of str, optional
         Names of the columns, for errors.
     """
 
     n_features: int
-    dealt: RowGroups
+    folds: Folds
     names: Sequence[str] | None = None
 
     def zero(self) -> PackedRowsSum:
-        groups = self.dealt.all
-        return PackedRowsSum(tuple([] for _ in groups), tuple([] for _ in groups), np.zeros(self.dealt.n, np.int64))
+        groups = self.folds.all
+        return PackedRowsSum(tuple([] for _ in groups), tuple([] for _ in groups), np.zeros(self.folds.n, np.int64))
 
     def add(self, state: PackedRowsSum, block: Block) -> PackedRowsSum:
-        group = self.dealt.of(block.rows)
+        group = self.folds.of(block.rows)
         for start in range(0, len(group), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
             table, missing = rows_with_gaps(block[0][rows], block.rows[rows], self.names)
@@ -169,7 +169,7 @@ class PackedRows:
                     row = block.rows[rows][int(np.argmax(nothing))]
                     raise LatentiaError(f"Row {row}: no finding is known, all are NaN. Drop it.")
             some = table.any(axis=1)
-            for g in self.dealt.all:
+            for g in self.folds.all:
                 own = group[rows] == g
                 state.n_rows[g] += own.sum()
                 own &= some

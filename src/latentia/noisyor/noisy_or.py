@@ -17,16 +17,16 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from .. import _fields as of
-from .._additive import Additive
-from .._base import fitting
 from .._parameters import Integer, NComponents, Number, OrNone, Seed, Sizes
-from .._stages import Fitted, Part
 from .._validation import table_blocks, weighted
-from ..evidence import Check, Misfit, PartErrors, Reading, bounds, trivial_checks
+from ..evidence import Check, ComponentView, Misfit, PartErrors, bounds, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
+from ..fitting.additive import Additive
+from ..fitting.base import fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, Refinement, over
 from ..moments import CountSums
-from ..passes import Blocks, RowGroups, accumulate, sample_rows
+from ..passes import Blocks, Folds, accumulate, sample_rows
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
 from ._goodness import (
@@ -41,7 +41,16 @@ from ._goodness import (
 from ._growth import MOST_GROWN, likelier_start
 from ._kept import KeptAbsences, kept_counts
 from ._landmarks import Landmarks, causes_above_noise
-from ._learners import MOST_SOLVED, InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
+from ._learners import (
+    MOST_SOLVED,
+    IterativeRecovery,
+    Learner,
+    Printed,
+    Spectrum,
+    most_causes,
+    pair_spectrum,
+    relative_distances,
+)
 from ._methods import NetworkMethods
 from ._recovery import LEAST_ODDS, random_partitions
 from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows
@@ -303,55 +312,55 @@ class NoisyOr(NetworkMethods, Additive):
             )
         self.n_features_in_, self._column_names = moments.n_features, None
         self._check_number(moments.n_features)
-        dealt, used = RowGroups(seed=self._seed), np.ones(moments.n_features, bool)
-        frequency = -np.expm1(moments.logs(dealt.all).single)
-        return self._fit_stages(None, _Moments(moments, used, frequency, dealt), dealt)
+        folds, used = Folds(seed=self._seed), np.ones(moments.n_features, bool)
+        frequency = -np.expm1(moments.logs(folds.all).single)
+        return self._fit_stages(None, _Moments(moments, used, frequency, folds), folds)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
+    def _moments(self, rows: Blocks, folds: Folds) -> _Moments:
         """One pass packs the rows into bits, in four groups, and all counts are taken from them."""
-        packing = PackedRows(self.n_features_in_, dealt, self._column_names)
+        packing = PackedRows(self.n_features_in_, folds, self._column_names)
         packed = accumulate(rows, packing, self.n_jobs, progress=self.verbose and "reading")
         counts = absences_of_rows(packed, np.arange(self.n_features_in_), self.n_jobs)
         del packed
-        return self._of_counts(counts, dealt)
+        return self._of_counts(counts, folds)
 
-    def _sums(self, rows: Blocks, dealt: RowGroups, like: Any) -> CountSums:
+    def _sums(self, rows: Blocks, folds: Folds, like: Any) -> CountSums:
         """All triples of findings."""
-        return kept_counts(rows, dealt, self._column_names, self.n_jobs, self.verbose and "reading")
+        return kept_counts(rows, folds, self._column_names, self.n_jobs, self.verbose and "reading")
 
     def _of_sums(self, sums: CountSums) -> _Moments:
         """The same as of rows."""
         _check_rows(sums.n_rows)
-        return self._of_counts(KeptAbsences(sums, self.n_jobs), RowGroups(seed=self._seed))
+        return self._of_counts(KeptAbsences(sums, self.n_jobs), Folds(seed=self._seed))
 
-    def _of_counts(self, counts: CountedAbsences | ObservedAbsences, dealt: RowGroups) -> _Moments:
+    def _of_counts(self, counts: CountedAbsences | ObservedAbsences, folds: Folds) -> _Moments:
         used = _usable(counts, self._finding_names())
         source = counts if used.all() else counts.of(np.flatnonzero(used))
-        return _Moments(source, used, counts.frequency, dealt)
+        return _Moments(source, used, counts.frequency, folds)
 
-    def _recover(self, moments: _Moments, part: Part, whole: _Recovered | None) -> _Recovered:
+    def _recover(self, moments: _Moments, subset: Subset, full_fit: _Recovered | None) -> _Recovered:
         """Algorithm 1: the factor of the pairs, and the triples' components in its coordinates."""
-        learner = self._learner(moments) if whole is None else whole.learner
-        return _Recovered(learner, learner.network(part.groups))
+        learner = self._learner(moments) if full_fit is None else full_fit.learner
+        return _Recovered(learner, learner.network(subset.groups))
 
     def _refine(
-        self, found: _Recovered | RefinedNetwork, moments: _Moments, part: Part, whole: RefinedNetwork | None
+        self, recovered: _Recovered | RefinedNetwork, moments: _Moments, subset: Subset, full_fit: RefinedNetwork | None
     ) -> RefinedNetwork:
         """EM on the rows; of parts where it could be made on all rows."""
-        steps = 0 if whole is not None and whole.refused else self._steps(moments)
+        steps = 0 if full_fit is not None and full_fit.refused else self._steps(moments)
         if not steps:
-            return RefinedNetwork(found.network, Refinement.none())
-        rows = over(moments.of_used(part.rows), self.n_jobs, self.verbose)
+            return RefinedNetwork(recovered.network, Refinement.none())
+        rows = over(moments.of_used(subset.rows), self.n_jobs, self.verbose)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
-        start, is_grown = found.network, False
-        if steps == "auto" and start.m <= MOST_GROWN and (whole is None or whole.is_grown):
-            (sample,) = sample_rows(moments.of_used(part.rows), _SAMPLED_ROWS)
+        start, is_grown = recovered.network, False
+        if steps == "auto" and start.m <= MOST_GROWN and (full_fit is None or full_fit.is_grown):
+            (sample,) = sample_rows(moments.of_used(subset.rows), _SAMPLED_ROWS)
             start, is_grown = likelier_start(start, sample, self.prior, **options)
-        refined = refined_network(start, rows, steps, MOST_CROWDED if whole is None else 1.0, **options)
+        refined = refined_network(start, rows, steps, MOST_CROWDED if full_fit is None else 1.0, **options)
         refined = replace(refined, is_grown=is_grown)
-        return refined if whole is not None else self._likelier(refined, moments, part)
+        return refined if full_fit is not None else self._likelier(refined, moments, subset)
 
-    def _likelier(self, refined: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork:
+    def _likelier(self, refined: RefinedNetwork, moments: _Moments, part: Subset) -> RefinedNetwork:
         """A network that is likelier than independent findings, which every one contains.
 
         Where rows have too many likely configurations for EM, and there are more than 60 causes, it is not known.
@@ -363,20 +372,20 @@ class NoisyOr(NetworkMethods, Additive):
         faded = hardly_on(refined.network, rows, moments.frequency[moments.used], part.rows.n_rows, crowded)
         return refined if faded is None else replace(refined, network=faded, before=refined.network)
 
-    def _restart(self, model: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork | None:
+    def _restart(self, model: RefinedNetwork, moments: _Moments, subset: Subset) -> RefinedNetwork | None:
         """A number of steps may not have settled: more are more likely.
 
         Of very many causes EM from those of all rows, lost ones among them, would end near them on a part as well.
         """
         own = not model.refused and self._steps(moments) == "auto" and model.network.m <= MOST_SOLVED
-        return self._refine(model, moments, part, model) if own else None
+        return self._refine(model, moments, subset, model) if own else None
 
-    def _distance(self, one: RefinedNetwork, other: RefinedNetwork, moments: Any) -> np.ndarray:
-        return relative_distances(one.network.weights, other.network.weights).min(axis=1)
+    def _distance(self, first: RefinedNetwork, second: RefinedNetwork, moments: Any) -> np.ndarray:
+        return relative_distances(first.network.weights, second.network.weights).min(axis=1)
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """Strengths of findings."""
-        return Reading(self.strengths_, ordered=False)
+        return ComponentView(self.strengths_, ordered=False)
 
     def _cost(self) -> Literal["free", "passes"]:
         return "passes" if self.refine or self._as_printed or len(self.priors_) > MOST_SOLVED else "free"
@@ -384,7 +393,7 @@ class NoisyOr(NetworkMethods, Additive):
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors by parts of the rows, and what all parts share; and whether rows are what the network says."""
         moments: _Moments = fitted.moments
-        learner, refined, m = fitted.found.learner, fitted.model, fitted.model.network.m
+        learner, refined, m = fitted.recovered.learner, fitted.model, fitted.model.network.m
         parts = fitted.errors(moments.splits(self.n_splits))
         if parts.errors is not None:
             parts = replace(parts, errors=_with_systematic(parts.errors, refined, learner))
@@ -398,7 +407,7 @@ class NoisyOr(NetworkMethods, Additive):
         )
         return noisy_or_checks(measured), parts
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         """The network; findings that were left out are due to their leak alone."""
         moments: _Moments = fitted.moments
         network, used = fitted.model.network, moments.used
@@ -407,17 +416,17 @@ class NoisyOr(NetworkMethods, Additive):
         self.leak_ = np.where(used, 0.0, moments.frequency)
         self.leak_[used] = network.leak
         self.strengths_, self.priors_ = -np.expm1(-self.weights_), network.priors
-        self.n_components_, self.n_components_range_ = network.m, fitted.found.learner.likely
+        self.n_components_, self.n_components_range_ = network.m, fitted.recovered.learner.likely
         self._given_names: dict[int, str] = {}
-        self._keep_refinement(fitted.model.refinement)
+        self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = bool(moments.n_rows) + len(self.refinement_)
-        if fitted.groups == fitted.dealt.all:
+        if fitted.groups == fitted.folds.all:
             self._keep_spectrum(fitted)
 
     def _keep_spectrum(self, fitted: Fitted) -> None:
         moments, network = fitted.moments, fitted.model.network
-        scale = fitted.found.learner.scale
-        spectrum = pair_spectrum(moments.source, fitted.model.before or network, moments.dealt, scale)
+        scale = fitted.recovered.learner.scale
+        spectrum = pair_spectrum(moments.source, fitted.model.before or network, moments.folds, scale)
         self.spectrum_, self.noise_level_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
         if spectrum.noise and spectrum.rank < network.m:
             _warn_of_rank(network.m, spectrum.rank)
@@ -425,21 +434,21 @@ class NoisyOr(NetworkMethods, Additive):
     def _goodness(self, fitted: Fitted) -> tuple[Misfit | None, Goodness | None, list[Check], tuple[float, int] | None]:
         """Whether the network describes pairs of findings and some rows, and whether that of one half predicts the other."""
         moments: _Moments = fitted.moments
-        (first, second), *_ = fitted.dealt.splits
-        half = fitted.made(first)
+        (first, second), *_ = fitted.folds.splits
+        half = fitted.cached_model(first)
         if half is None:
             return None, None, [], None
         network = fitted.model.network
-        misfit = pairs_misfit(network, moments.source, moments.dealt)
+        misfit = pairs_misfit(network, moments.source, moments.folds)
         if fitted.rows is None:
             return misfit, None, [], None
-        (rows,) = sample_rows(moments.of_used(fitted.rows.group(second, fitted.dealt)))
+        (rows,) = sample_rows(moments.of_used(fitted.rows.group(second, fitted.folds)))
         of_causes, of_chance = against_independence(half.network, rows, moments.frequency[moments.used])
         trivial = trivial_checks(
             of_causes, of_chance,
             extra=0, n_rows=fitted.rows.n_rows, against="independent findings", deviations=_DEVIATIONS,
         )  # fmt: skip
-        (train,) = sample_rows(moments.of_used(fitted.rows.group(first, fitted.dealt)), _OF_CLASSES)
+        (train,) = sample_rows(moments.of_used(fitted.rows.group(first, fitted.folds)), _OF_CLASSES)
         trivial += against_classes(of_causes, rows, train, network.m, self._seed)
         return misfit, rows_goodness(network, rows, self._seed), trivial, missing_by_chance(rows)
 
@@ -462,28 +471,28 @@ class NoisyOr(NetworkMethods, Additive):
             )  # fmt: skip
 
     def _learner(self, moments: _Moments) -> Learner:
-        source, dealt, n = moments.source, moments.dealt, moments.source.n_features
+        source, folds, n = moments.source, moments.folds, moments.source.n_features
         self._check_number(n)
         # Beyond max_triples, those of some of the findings are counted.
         size = int((6 * self.max_triples) ** (1 / 3))
         findings = np.arange(n) if n <= size else np.sort(np.random.default_rng(self._seed).permutation(n)[:size])
         partitions = random_partitions(findings, self.n_partitions, self._seed)
-        k, most, likely = self._numbers(source, dealt, size)
+        k, most, likely = self._numbers(source, folds, size)
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
         if not self._as_printed:
             many = (k or 0) > min(MOST_SOLVED, n // 3)
-            selections = _selections(dealt, moments.splits(self.n_splits), many or bool(self._steps(moments)))
+            selections = _selections(folds, moments.splits(self.n_splits), many or bool(self._steps(moments)))
             if k is not None and many:
                 return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
-            return InRounds(source, findings, partitions, k, most, selections, dealt, rounds, self.verbose)
+            return IterativeRecovery(source, findings, partitions, k, most, selections, folds, rounds, self.verbose)
         if k is None:
-            found = InRounds(source, findings, [], None, most, [dealt.all], dealt, rounds)
-            k, likely = len(found.network(dealt.all).priors), found.likely
+            found = IterativeRecovery(source, findings, [], None, most, [folds.all], folds, rounds)
+            k, likely = len(found.network(folds.all).priors), found.likely
         options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
         return Printed(source, partitions[0], k, likely, self.verbose, **options)
 
     def _numbers(
-        self, source: AbsenceMoments, dealt: RowGroups, size: int
+        self, source: AbsenceMoments, folds: Folds, size: int
     ) -> tuple[int | None, int, tuple[int, int] | None]:
         """The number of causes, if it is known, the most that are worth trying, and numbers as likely.
 
@@ -493,10 +502,10 @@ class NoisyOr(NetworkMethods, Additive):
         if k is not None:
             return k, k, None
         solved = min(MOST_SOLVED, n // 3)
-        most = most_causes(source, dealt) if n <= size else solved
+        most = most_causes(source, folds) if n <= size else solved
         if most < MOST_SOLVED or self._as_printed:
             return None, most, None
-        k, likely = causes_above_noise(source, dealt)
+        k, likely = causes_above_noise(source, folds)
         return (k, k, likely) if k > solved or n <= size else (None, min(k + 2, solved), None)
 
     def _read(self, X: Any, *, reset: bool = True) -> Blocks:
@@ -534,13 +543,13 @@ class _Moments:
     used : ndarray of bool, shape (n,)
     frequency : ndarray of shape (n,)
         P(finding present).
-    dealt : RowGroups
+    folds : Folds
     """
 
     source: AbsenceMoments
     used: np.ndarray
     frequency: np.ndarray
-    dealt: RowGroups
+    folds: Folds
 
     @property
     def n_rows(self) -> int:
@@ -625,13 +634,13 @@ def _with_nan(X: Any) -> Any:
 # --- errors -------------------------------------------------------------------------------------------------------
 
 
-def _selections(dealt: RowGroups, n_splits: int, refined: bool) -> list[Groups]:
+def _selections(folds: Folds, n_splits: int, refined: bool) -> list[Groups]:
     """All rows, and the parts that fits will ask for: of refined fits, the halves of one split."""
     if not n_splits:
-        return [dealt.all]
-    halves = [half for split in dealt.splits[: 1 if refined else n_splits] for half in split]
-    quarters = [] if refined else [tuple(i for i in dealt.all if i != g) for g in dealt.all]
-    return [dealt.all, *halves, *quarters]
+        return [folds.all]
+    halves = [half for split in folds.splits[: 1 if refined else n_splits] for half in split]
+    quarters = [] if refined else [tuple(i for i in folds.all if i != g) for g in folds.all]
+    return [folds.all, *halves, *quarters]
 
 
 def _with_systematic(errors: np.ndarray, refined: RefinedNetwork, learner: Learner) -> np.ndarray:
@@ -648,7 +657,7 @@ def _with_systematic(errors: np.ndarray, refined: RefinedNetwork, learner: Learn
 def _prior_errors(fitted: Fitted) -> np.ndarray | None:
     """Mean distance of each prior to that of the nearest cause of every half, shape (m,); None without halves."""
     network: Network = fitted.model.network
-    made = [fitted.made(half) for split in fitted.dealt.splits for half in split]
+    made = [fitted.cached_model(half) for split in fitted.folds.splits for half in split]
     halves: list[Network] = [half.network for half in made if half is not None]
     if not halves:
         return None

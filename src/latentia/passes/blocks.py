@@ -57,7 +57,7 @@ class Block(tuple):
 
 
 @dataclass(frozen=True)
-class RowGroups:
+class Folds:
     """How rows are assigned to groups: at random, equally many to each, and by their numbers in the source alone.
 
     Attributes
@@ -68,7 +68,7 @@ class RowGroups:
     stretch : int
         Neighbouring rows that stay in one group.
     leaders : ndarray of int, optional
-        For every row of the source the one whose group it shares: the first of its copies. See `latentia.passes.deal`.
+        For every row of the source the one whose group it shares: the first of its copies. See `latentia.passes.assign_folds`.
     """
 
     n: int = 4
@@ -95,9 +95,9 @@ class RowGroups:
         return row_groups(rows if self.stretch == 1 else rows // self.stretch, self.n, self.seed)
 
 
-def random_groups(n_groups: int, random_state: int, n_selections: int = 0) -> RowGroups:
+def random_groups(n_groups: int, random_state: int, n_selections: int = 0) -> Folds:
     """Random groups of rows that are split for the first time, or were so often before."""
-    return RowGroups(n_groups, random_state + 7919 * (n_selections + 1))
+    return Folds(n_groups, random_state + 7919 * (n_selections + 1))
 
 
 class Blocks(ABC):
@@ -132,8 +132,8 @@ class Blocks(ABC):
     def __getitem__(self, number: int) -> Block: ...
 
     @abstractmethod
-    def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
-        """The rows (or whole sequences) that ``dealt`` puts into one of ``groups``, as blocks of their own, not copied."""
+    def group(self, groups: Iterable[int], folds: Folds) -> Blocks:
+        """The rows (or whole sequences) that ``folds`` puts into one of ``groups``, as blocks of their own, not copied."""
 
     @property
     @abstractmethod
@@ -312,8 +312,8 @@ class Blocks(ABC):
         Every split of a split draws its groups anew, and differently from `row_groups` with the same seed, so that
         an estimator that is fitted on a part finds rows of all its own groups in it.
         """
-        dealt = random_groups(n_groups, random_state, self.n_selections)
-        return [self.group([g], dealt) for g in dealt.all]
+        folds = random_groups(n_groups, random_state, self.n_selections)
+        return [self.group([g], folds) for g in folds.all]
 
 
 class TableBlocks(Blocks):
@@ -337,7 +337,7 @@ class TableBlocks(Blocks):
         *,
         lengths: np.ndarray | None = None,
         names: list[str] | None = None,
-        selections: tuple[tuple[frozenset[int], RowGroups], ...] = (),
+        selections: tuple[tuple[frozenset[int], Folds], ...] = (),
     ) -> None:
         self._parts, self._boundaries, self._lengths = tuple(parts), boundaries, lengths
         self._selections, self.names = selections, names
@@ -407,16 +407,16 @@ class TableBlocks(Blocks):
         rows = rows if chosen is None else chosen[rows]
         return tuple(taken(part, rows) for part in self._parts)
 
-    def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
+    def group(self, groups: Iterable[int], folds: Folds) -> Blocks:
         wanted = frozenset(groups)
-        if wanted.issuperset(dealt.all):
+        if wanted.issuperset(folds.all):
             return self
         return TableBlocks(
             self._parts,
             self._boundaries,
             lengths=self._lengths,
             names=self.names,
-            selections=(*self._selections, (wanted, dealt)),
+            selections=(*self._selections, (wanted, folds)),
         )
 
     def repeated(self, times: np.ndarray) -> Blocks:
@@ -432,7 +432,7 @@ class TableBlocks(Blocks):
         kept = []
         for start in range(0, n, _DEALT_AT_ONCE):
             rows = np.arange(start, min(start + _DEALT_AT_ONCE, n))
-            each = [np.isin(dealt.of(rows), list(wanted)) for wanted, dealt in self._selections]
+            each = [np.isin(folds.of(rows), list(wanted)) for wanted, folds in self._selections]
             kept.append(np.packbits(np.logical_and.reduce(each)))
         return np.concatenate(kept) if kept else np.empty(0, np.uint8)
 
@@ -512,8 +512,8 @@ class MappedBlocks(Blocks):
             return super().some_rows(most)
         return tuple(self._function(Block.of(self._blocks.some_rows(most))))
 
-    def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
-        return MappedBlocks(self._blocks.group(groups, dealt), self._function, self.shapes, self.names)
+    def group(self, groups: Iterable[int], folds: Folds) -> Blocks:
+        return MappedBlocks(self._blocks.group(groups, folds), self._function, self.shapes, self.names)
 
     def repeated(self, times: np.ndarray) -> Blocks:
         blocks = self._blocks.repeated(times)

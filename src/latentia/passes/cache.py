@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._scratch import scratch_folder, sweep
 from ..exceptions import LatentiaError, write_parameter
+from ..system.scratch import scratch_folder, sweep
 from .tables import canonical
 
 _VERSION, _PIECE, _TRIES = 2, 1 << 22, 100

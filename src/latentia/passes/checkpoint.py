@@ -33,8 +33,8 @@ import numpy as np
 import scipy
 
 from .._archive import DAMAGE
-from .._scratch import NO_LINKS, replacing, sweep
 from ..exceptions import LatentiaError
+from ..system.scratch import NO_LINKS, replacing, sweep
 from ._digests import digest
 from ._packing import packed, unpacked
 

@@ -25,8 +25,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy import sparse
 
-from .._progress import progress_bar
 from ..exceptions import LatentiaError, MissingExtraError
+from ..system.progress import progress_bar
 from .blocks import Blocks
 from .folding import fold_blocks
 

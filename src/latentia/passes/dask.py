@@ -12,7 +12,7 @@ from scipy import sparse
 from .._frames import column_names_of
 from ..exceptions import LatentiaError
 from .accumulate import accumulate
-from .blocks import BlockDigests, Blocks, RowGroups, SomeRows, TableBlocks, sequence_lengths, some_places
+from .blocks import BlockDigests, Blocks, Folds, SomeRows, TableBlocks, sequence_lengths, some_places
 from .cluster import client_in_use, cluster_at_work, import_extra, on_worker
 from .tables import as_table, taken
 
@@ -49,7 +49,7 @@ class ChunkBlocks(TableBlocks):
         *,
         lengths: np.ndarray | None = None,
         names: list[str] | None = None,
-        selections: tuple[tuple[frozenset[int], RowGroups], ...] = (),
+        selections: tuple[tuple[frozenset[int], Folds], ...] = (),
         times: Sequence[np.ndarray] | None = None,
     ) -> None:
         self._chunks, self._widths, self._times = list(chunks), tuple(widths), times
@@ -81,13 +81,13 @@ class ChunkBlocks(TableBlocks):
     def fingerprint(self) -> str:
         return BlockDigests.together(self, accumulate(self, BlockDigests()))
 
-    def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
+    def group(self, groups: Iterable[int], folds: Folds) -> Blocks:
         wanted = frozenset(groups)
-        if wanted.issuperset(dealt.all):
+        if wanted.issuperset(folds.all):
             return self
         return ChunkBlocks(
             self._chunks, self._boundaries, self._widths, lengths=self._lengths, names=self.names,
-            selections=(*self._selections, (wanted, dealt)), times=self._times,
+            selections=(*self._selections, (wanted, folds)), times=self._times,
         )  # fmt: skip
 
     def repeated(self, times: np.ndarray) -> Blocks:

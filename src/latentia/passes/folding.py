@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-from .._progress import progress_bar
-from .._threads import Parallel, one_blas_thread, threads
+from ..system.progress import progress_bar
+from ..system.threads import Parallel, one_blas_thread, threads
 from .blocks import Block, Blocks
 from .checkpoint import Checkpoint, PassState
 

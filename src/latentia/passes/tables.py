@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from .._frames import table_of
-from .._scratch import real_path
 from ..exceptions import LatentiaError
+from ..system.scratch import real_path
 
 
 def as_table(part: Any, number: int | str, names: bool = False) -> Any:

@@ -7,9 +7,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from .._compressed import open_archive
 from ..exceptions import FileNotice, LatentiaError, MissingExtraError, warn
 from ..passes.formats import free_memory, readable
+from ..system.compressed import open_archive
 
 _SUFFIX = ".xlsx"
 _ALWAYS = 1_000_000  # cells, empty ones among them, that any sheet may have

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .._forks import check_threads
 from .._frames import frame_of
 from ..exceptions import LatentiaError
 from ..passes.formats import plain_name, readable, reusable
+from ..system.forks import check_threads
 from ._others import is_binary, other_reading, plain_table
 from ._reading import Reading, source_name
 from ._roles import Asked, find_columns

@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._compressed import is_compressed
-from .._forks import check_threads
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes.formats import (
     LONGEST_LINE,
@@ -35,6 +33,8 @@ from ..passes.formats import (
     readable,
 )
 from ..passes.formats.parquet import open_parquet
+from ..system.compressed import is_compressed
+from ..system.forks import check_threads
 from ._dialect import MOST_TITLES, SAMPLE, Dialect, count_titles, find_dialect, rows_of
 from ._excel import is_excel, sheet_rows
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import one_blas_thread
+from ..system.threads import one_blas_thread
 
 _SIZE, _MARGIN = np.array([1000.0, 720.0]), 24.0
 _STEPS, _PULL, _GRAVITY = 200, 4.0, 0.25

@@ -16,8 +16,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._scratch import whole_file
 from ..summaries import Figure, Section, Summary, Table
+from ..system.scratch import whole_file
 from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mean_error, short_number, version
 
 # --- summaries ------------------------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._additive import Additive, Receipt
-from .._threads import Parallel
 from ..exceptions import LatentiaError
+from ..fitting.additive import Additive, Receipt
 from ..moments import Coordinates, CountSums
 from ..moments.additive import alike, evened, excess_of_copies
-from ..passes import Block, Blocks, RowGroups, accumulate, deal_sequences_by_content
+from ..passes import Block, Blocks, Folds, accumulate, deal_sequences_by_content
+from ..system.threads import Parallel
 from ._lags import DISCOUNT, REACH, followed
 from ._pair_method import LAGS, Moments, Steps
 
@@ -79,7 +79,7 @@ class AdditiveSequences(Additive):
         return self._forgotten((X, lengths))
 
 
-def by_content(blocks: Blocks, n: int = 4) -> RowGroups:
+def by_content(blocks: Blocks, n: int = 4) -> Folds:
     """Groups of steps that hang on their sequence alone."""
     return deal_sequences_by_content(blocks, _STRETCH, n)
 
@@ -100,12 +100,12 @@ class StepCounts:
     ----------
     size : int
         Number of symbols S.
-    dealt : RowGroups
+    folds : Folds
         By content.
     """
 
-    def __init__(self, size: int, dealt: RowGroups) -> None:
-        self.size, self.dealt = size, dealt
+    def __init__(self, size: int, folds: Folds) -> None:
+        self.size, self.folds = size, folds
 
     def zero(self) -> dict[str, np.ndarray]:
         none = alike(np.empty(0, np.int64))
@@ -125,7 +125,7 @@ class StepCounts:
         ends = np.append(first[1:], len(symbols))
         changes = np.append(0, np.cumsum(np.append(symbols[1:] != symbols[:-1], True)))
         by_chance = changes[ends - 1] - changes[first] < _CHANGES
-        hashes, weights = self.dealt.leaders[block.rows[first]], np.maximum(ends - first - 2, 0)  # type: ignore[index]
+        hashes, weights = self.folds.leaders[block.rows[first]], np.maximum(ends - first - 2, 0)  # type: ignore[index]
         state["copies"][0] += alike(hashes[by_chance], weights[by_chance])
         state["copies"][1] += alike(hashes[~by_chance])
         state["squares"] += (weights[by_chance] ** 2).sum()
@@ -152,12 +152,12 @@ class _PairCounts(StepCounts):
     """The same, with pairs 1, 2, ... apart, (LAGS, G, S, S), and triples in a row, (G, S, S, S), by the group of the first."""
 
     def zero(self) -> dict[str, np.ndarray]:
-        n, s = self.dealt.n, self.size
+        n, s = self.folds.n, self.size
         pairs, triples = np.zeros((LAGS, n, s, s), np.int64), np.zeros((n, s, s, s), np.int32)
         return super().zero() | {"pairs": pairs, "triples": triples}
 
     def add_tasks(self, state: dict[str, np.ndarray], block: Block, parallel: Parallel) -> dict[str, np.ndarray]:
-        symbols, lengths, groups = block[0].ravel(), block[-1], self.dealt.of(block.rows)
+        symbols, lengths, groups = block[0].ravel(), block[-1], self.folds.of(block.rows)
         for lag in range(1, LAGS + 1):
             first = followed(lengths, lag)
             np.add.at(state["pairs"][lag - 1], (groups[first], symbols[first], symbols[first + lag]), 1)
@@ -167,9 +167,9 @@ class _PairCounts(StepCounts):
         return super().add_tasks(state, block, parallel)
 
 
-def pair_sums(blocks: Blocks, dealt: RowGroups, size: int) -> CountSums:
+def pair_sums(blocks: Blocks, folds: Folds, size: int) -> CountSums:
     """Count pairs and triples of steps."""
-    return CountSums(blocks.n_rows, accumulate(blocks, _PairCounts(size, dealt)))
+    return CountSums(blocks.n_rows, accumulate(blocks, _PairCounts(size, folds)))
 
 
 class _Tables:
@@ -215,7 +215,7 @@ class _ViewCounts(StepCounts):
     """
 
     def zero(self) -> dict[str, np.ndarray]:
-        n, s, d = self.dealt.n, self.size, 2 * self.size + 1
+        n, s, d = self.folds.n, self.size, 2 * self.size + 1
         own = {"past": np.zeros((n, d, d), np.int64), "future": np.zeros((n, d, d), np.int64)}
         return super().zero() | own | {
             "views": np.zeros((n, s, d, d), np.int64), "lags": np.zeros((2, s, s), np.int64), "starts": np.zeros(s, np.int64)
@@ -228,15 +228,15 @@ class _ViewCounts(StepCounts):
             np.add.at(table, (symbols[first], symbols[first + lag]), 1)
         ends = np.cumsum(lengths)
         state["starts"] += np.bincount(symbols[ends - lengths], minlength=self.size)
-        groups = self.dealt.of(block.rows).astype(np.int64)
+        groups = self.folds.of(block.rows).astype(np.int64)
         tables = state["views"], state["past"], state["future"]
         _add_views(symbols, lengths, groups, _DISCOUNTS, *tables)
         return super().add_tasks(state, block, parallel)
 
 
-def view_sums(blocks: Blocks, dealt: RowGroups, size: int, **options: Any) -> CountSums:
+def view_sums(blocks: Blocks, folds: Folds, size: int, **options: Any) -> CountSums:
     """Count what comes before and after each step."""
-    return CountSums(blocks.n_rows, accumulate(blocks, _ViewCounts(size, dealt), **options))
+    return CountSums(blocks.n_rows, accumulate(blocks, _ViewCounts(size, folds), **options))
 
 
 def views_of_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarray) -> dict[Any, np.ndarray]:

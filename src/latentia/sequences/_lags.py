@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
 from ..linalg import subspace_iteration
 from ..moments import Coordinates
 from ..moments.vectors import centred_product
 from ..moments.views import Views
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, Folds, accumulate
+from ..system.threads import Parallel
 from ._symbols import as_symbols
 
 REACH, DISCOUNT = 6, 0.6
@@ -42,7 +42,7 @@ def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
     return blocks.map(encode, [(blocks.n_rows, n_symbols)])
 
 
-def past_and_future(block: Block, coordinates: Coordinates, average: np.ndarray, dealt: RowGroups) -> Views:
+def past_and_future(block: Block, coordinates: Coordinates, average: np.ndarray, folds: Folds) -> Views:
     """Past (n, d + b), step (n, D) and future (n, d + b) of the inner steps of all sequences of a block, and their groups.
 
     The first d columns of the past and of the future are the coordinates of the next neighbour, constant included; the
@@ -60,7 +60,7 @@ def past_and_future(block: Block, coordinates: Coordinates, average: np.ndarray,
         past[first + lag] += weight * apart[first]
         future[first] += weight * apart[first + lag]
     inner = followed(lengths, 2) + 1
-    groups = dealt.of(block.rows[inner])
+    groups = folds.of(block.rows[inner])
     before, after = np.hstack([y[inner - 1], past[inner]]), np.hstack([y[inner + 1], future[inner]])
     return [before, block[0][inner], after], groups
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import numpy as np
 
 from .. import _fields as of
-from .._base import Estimator, fitted
 from .._entries import is_missing
-from .._stages import Fitted
 from ..evidence import Drawn
 from ..exceptions import LatentiaError
+from ..fitting.base import Estimator, fitted
+from ..fitting.stages import Fitted
 from ._chain import stationary
 from ._drawn import drawn_steps
 from ._steps import all_steps, joined_sequences

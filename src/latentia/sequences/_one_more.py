@@ -31,7 +31,7 @@ _SHARE = 1e-6  # of the largest variance, below which scores are left out
 
 
 def one_state_more(
-    kind: Emissions, chain: Chain, some: Blocks, basis: np.ndarray, deviations: np.ndarray, settled: bool
+    kind: Emissions, chain: Chain, some: Blocks, basis: np.ndarray, deviations: np.ndarray, converged: bool
 ) -> tuple[float, Chain]:
     """The log-likelihood of some steps that a state more gains within a few steps of EM, and the chain with it.
 
@@ -45,7 +45,7 @@ def one_state_more(
     basis : ndarray of shape (S, b)
         Coordinates of the symbols.
     deviations : ndarray of shape (S,)
-    settled : bool
+    converged : bool
         Whether the chain is the likeliest of its size on these very steps.
     """
     e_step, k = over(some), len(chain.startprob)
@@ -54,7 +54,7 @@ def one_state_more(
     clearest = sorted(range(k), key=lambda state: -found[state][0])[:_TRIED]
     splits = {str(state): kind.update(_split(chain, state, found[state][1]), deviations) for state in clearest}
     more = race_updates(splits, e_step, "auto", _STEPS, most=dict.fromkeys(splits, _STEPS)).reached
-    same = refine(kind.update(chain, deviations), e_step, "auto", most=1 if settled else _STEPS)
+    same = refine(kind.update(chain, deviations), e_step, "auto", most=1 if converged else _STEPS)
     return float(more.log_likelihood.max() - same.log_likelihood.max()), kind.chain(more.values)
 
 

@@ -232,13 +232,13 @@ def long_enough(blocks: Blocks) -> Blocks:
     return blocks
 
 
-def stretches(blocks: Blocks, groups: tuple[int, ...], dealt: Any) -> Blocks:
+def stretches(blocks: Blocks, groups: tuple[int, ...], folds: Any) -> Blocks:
     """The steps of some groups of stretches as sequences of their own, in memory; those of all groups as they are."""
-    if set(groups) == set(dealt.all):
+    if set(groups) == set(folds.all):
         return blocks
     steps, lengths = [], []
     for block in blocks:
-        rows, cut = pieces(np.isin(dealt.of(block.rows), groups), block[-1])
+        rows, cut = pieces(np.isin(folds.of(block.rows), groups), block[-1])
         steps.append(block[0][rows])
         lengths.append(cut)
     if not any(map(len, steps)):

@@ -18,25 +18,25 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from .. import _fields as of
-from .._base import check_size, fitted, fitting
 from .._parameters import Anything, Choice, Integer, NComponents, OrNone, Seed, seed_of
-from .._stages import Fitted, Part
 from .._validation import finite_blocks
 from ..evidence import (
     Check,
+    ComponentView,
     PartErrors,
-    Reading,
     TensorMeasured,
     ViewMisfits,
     above,
     at_most,
+    convergence_checks,
     counted_parameters,
-    settled_checks,
     tensor_checks,
     trivial_checks,
 )
 from ..exceptions import LatentiaError, LatentiaWarning, warn
-from ..likelihood import Refine, Refinement, over, race, race_updates, refine, settle, updated
+from ..fitting.base import check_size, fitted, fitting
+from ..fitting.stages import Fitted, Subset
+from ..likelihood import Refine, Refinement, converge, over, race, race_updates, refine, updated
 from ..likelihood.gaussian import check_covariances
 from ..moments import (
     ColumnMoments,
@@ -57,7 +57,7 @@ from ..moments import (
     observed_columns,
     span_of,
 )
-from ..passes import Block, Blocks, RowGroups, accumulate, deal_sequences
+from ..passes import Block, Blocks, Folds, accumulate, deal_sequences
 from ..simplex import distributions, simplex_least_squares
 from ..tensor import Decomposition, decompose
 from ._chain import SEQUENCES_PER_STATE, Chain, stationary
@@ -305,10 +305,10 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """
         return self._fit_stages(self._read(X, lengths))
 
-    def _dealt(self, rows: _Steps) -> RowGroups:
-        return rows.dealt(self._seed)
+    def _assign_folds(self, rows: _Steps) -> Folds:
+        return rows.folds(self._seed)
 
-    def _moments(self, rows: _Steps, dealt: RowGroups) -> _Moments:
+    def _moments(self, rows: _Steps, folds: Folds) -> _Moments:
         """Passes over the data: columns, coordinates of neighbours, and moments of three steps and of first ones."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         kind, table = self._kind, self._kind.table(rows.observed)
@@ -320,18 +320,18 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         coordinates, n_passes = lagged_coordinates(
             table, size, center, scale, constant=kind.constant, random_state=seed, **options
         )
-        statistic = _three_steps(coordinates, columns.mean - center, dealt, kind.constant)
+        statistic = _three_steps(coordinates, columns.mean - center, folds, kind.constant)
         sums, starts = accumulate(table, [statistic, _Starts(coordinates)], **options)
         whole, seen = (np.asarray(blocks.lengths) for blocks in (rows.whole, rows.observed))
         n_passes += rows.n_passes + 2
         return _Moments(
-            kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes, whole, seen, scaling.most, share
+            kind, columns.mean, deviations, statistic, sums, starts, folds, n_passes, whole, seen, scaling.most, share
         )
 
-    def _by_content(self, rows: _Steps) -> RowGroups:
+    def _by_content(self, rows: _Steps) -> Folds:
         return by_content(rows.observed)
 
-    def _sums(self, rows: _Steps, dealt: RowGroups, like: Any) -> CountSums:
+    def _sums(self, rows: _Steps, folds: Folds, like: Any) -> CountSums:
         if not isinstance(self._kind, Symbols):
             raise LatentiaError(
                 "Expected symbols, found vectors: moments are kept of symbols alone, whose counts add up. Fit all sequences "
@@ -340,7 +340,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if self.init is not None:
             raise LatentiaError("kept moments say where the chain starts: leave init out, or fit without keep_moments.")
         check_symbols(len(self.symbols_), _MOST_SYMBOLS)
-        return view_sums(rows.observed, dealt, len(self.symbols_), n_jobs=self.n_jobs, progress=self.verbose)
+        return view_sums(rows.observed, folds, len(self.symbols_), n_jobs=self.n_jobs, progress=self.verbose)
 
     def _of_sums(self, sums: CountSums) -> _Moments:
         """The same as of rows, in one pass."""
@@ -352,19 +352,19 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         lags = (tables["lags"] + tables["lags"].swapaxes(1, 2)).sum(axis=0).astype(np.float64)
         size = self.n_components + _OVERSAMPLE
         coordinates = leading_coordinates(lags.__matmul__, size, center, scale, False, random_state=self._seed)
-        average, dealt = marginal @ coordinates.basis, RowGroups()
+        average, folds = marginal @ coordinates.basis, Folds()
         starts = StartSums(int(tables["starts"].sum()), tables["starts"] @ coordinates.basis, coordinates)
-        statistic, state = _three_steps(coordinates, marginal, dealt, False), views_of_sums(sums, coordinates, average)
+        statistic, state = _three_steps(coordinates, marginal, folds, False), views_of_sums(sums, coordinates, average)
         return _Moments(
-            self._kind, marginal, deviations, statistic, state, starts, dealt, 1, lengths, lengths, scaling.most
+            self._kind, marginal, deviations, statistic, state, starts, folds, 1, lengths, lengths, scaling.most
         )
 
-    def _recover(self, moments: _Moments, part: Part, whole: Any) -> _Recovered | None:
+    def _recover(self, moments: _Moments, subset: Subset, full_fit: Any) -> _Recovered | None:
         """What the moments say; None where they do not carry the states of vectors, and EM starts from clusters."""
         if self.n_components > moments.most:
             return None
         try:
-            return self._recover_by_moments(moments, part.groups)
+            return self._recover_by_moments(moments, subset.groups)
         except LatentiaError:
             if isinstance(moments.kind, Symbols) or not self.refine:
                 raise
@@ -390,27 +390,27 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             startprob = simplex_least_squares(target[None], seen, tol=1e-6)[0]
         return _Recovered(Chain(startprob, distributions(joint, shares), emissions, variances), frame, decomposition)
 
-    def _refine(self, found: _Recovered | None, moments: _Moments, part: Part, whole: Any) -> _RefinedChain:
+    def _refine(self, recovered: _Recovered | None, moments: _Moments, subset: Subset, full_fit: Any) -> _RefinedChain:
         """EM on the steps, from the best start."""
-        chain = None if found is None else found.chain
+        chain = None if recovered is None else recovered.chain
         if chain is not None and not self.refine:
             return _RefinedChain(chain.sorted(moments.lengths), Refinement.none())
-        return self._climbed(_starts(self, chain, moments, part), moments, part)
+        return self._climbed(_starts(self, chain, moments, subset), moments, subset)
 
-    def _restart(self, model: _RefinedChain, moments: _Moments, part: Part) -> _RefinedChain | None:
+    def _restart(self, model: _RefinedChain, moments: _Moments, subset: Subset) -> _RefinedChain | None:
         """Not from classes, which are made of each part's own steps, and are not refined to the end."""
         if not self.refine or model.start == "classes":
             return None
-        return self._climbed({"moments": model.parameters}, moments, part)
+        return self._climbed({"moments": model.parameters}, moments, subset)
 
-    def _distance(self, one: _RefinedChain, other: _RefinedChain, moments: _Moments) -> np.ndarray:
-        return moments.kind.nearest(one.parameters.emissions, other.parameters.emissions, moments.deviations)
+    def _distance(self, first: _RefinedChain, second: _RefinedChain, moments: _Moments) -> np.ndarray:
+        return moments.kind.nearest(first.parameters.emissions, second.parameters.emissions, moments.deviations)
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """Probabilities of the states in some stretches."""
         some = some_stretches(fitted.rows.observed, _TRIED, _TRIED_AT_ONCE)
         found = [forward_backward(*self._kind.arguments(self._chain, block))[1] for block in some]
-        return Reading(np.vstack(found).T, ordered=False)
+        return ComponentView(np.vstack(found).T, ordered=False)
 
     @property
     def _farthest(self) -> float:
@@ -420,7 +420,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """What the fit leaves of the moments, errors of parts, changes in the course of the data, and independent steps."""
         moments: _Moments = fitted.moments
         refined: _RefinedChain = fitted.model
-        lines, n_steps = list[Check](), moments.of(moments.dealt.all).n
+        lines, n_steps = list[Check](), moments.of(moments.folds.all).n
         parts, of_moments = _weigh_moments(refined, fitted, fitted.errors(self.n_splits))
         if parts.errors is not None:
             known = moments.kind.least_errors(refined.parameters, moments.deviations, self.weights_ * n_steps)
@@ -429,14 +429,14 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             changes = _changes(refined.parameters, moments, fitted.rows, self.n_jobs)
             lines = _over_time(changes, parts.errors)
             errors = np.minimum(np.maximum(parts.errors, changes), self._farthest)
-            if isinstance(moments.kind, Symbols) and refined.refinement.settled:
+            if isinstance(moments.kind, Symbols) and refined.refinement.converged:
                 more, misses = _one_more(refined.parameters, moments, fitted.rows)
                 lines, errors = [*lines, more], np.maximum(errors, misses)
             parts = replace(parts, errors=errors)
         checks = [*_checks(refined, moments, parts, of_moments, self.weights_), *lines]
         return checks + _against_independence(self, fitted), parts
 
-    def _climbed(self, starts: dict[str, Chain], moments: _Moments, part: Part) -> _RefinedChain:
+    def _climbed(self, starts: dict[str, Chain], moments: _Moments, part: Subset) -> _RefinedChain:
         """After EM from the start that leads highest."""
         kind, e_step = moments.kind, over(part.rows, self.n_jobs, self.verbose)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
@@ -449,7 +449,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             refined = _with_covariances(refined, starts, kind, moments.deviations, e_step, self.refine)
         return replace(refined, parameters=refined.parameters.sorted(part.source.lengths))
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         chain: Chain = fitted.model.parameters
         self._chain, self._deviations = chain, fitted.moments.deviations
         self.startprob_, self.transmat_, self.weights_ = (
@@ -468,7 +468,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if "_span" in vars(self):
             _widen(self, self._span)
         self.start_ = fitted.model.start
-        self._keep_refinement(fitted.model.refinement)
+        self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + fitted.model.n_passes
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
@@ -485,8 +485,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """Arguments of `fit` for two halves, made of stretches of the sequences."""
         model = SpectralHMM(**self.get_params())
         steps = model._read(X, fit_parameters.get("lengths"))
-        dealt = steps.dealt(random_state)
-        halves = [steps.group(groups, dealt) for groups in dealt.splits[0]]
+        folds = steps.folds(random_state)
+        halves = [steps.group(groups, folds) for groups in folds.splits[0]]
         return [{"X": model._kind.original(half.table()), "lengths": half.lengths} for half in halves]
 
     # --- use ----------------------------------------------------------------------------------------------------
@@ -625,7 +625,7 @@ def _check_carried(kind: Emissions, scaling: Scaling, k: int, by_em: int = 0) ->
         )  # fmt: skip
 
 
-def _starts(model: SpectralHMM, chain: Chain | None, moments: _Moments, part: Part) -> dict[str, Chain]:
+def _starts(model: SpectralHMM, chain: Chain | None, moments: _Moments, part: Subset) -> dict[str, Chain]:
     """Where EM may start: what was given, or the moments and what competes with them."""
     kind, k = moments.kind, model.n_components
     if model.init is not None:
@@ -654,7 +654,7 @@ def _with_covariances(
     def climb(start: Chain) -> tuple[float, Refinement]:
         nonlocal made
         update = kind.full_update(start, deviations)
-        found = settle(update, e_step) if steps == "auto" else refine(update, e_step, steps)
+        found = converge(update, e_step) if steps == "auto" else refine(update, e_step, steps)
         made += len(found.log_likelihood)
         return float(found.log_likelihood[-1]), found
 
@@ -674,7 +674,7 @@ def _against_independence(model: SpectralHMM, fitted: Fitted) -> list[Check]:
     if fitted.rows is None:
         return []
     moments: _Moments = fitted.moments
-    blocks, halves = fitted.rows.observed, [fitted.made(half) for half in moments.dealt.splits[0]]
+    blocks, halves = fitted.rows.observed, [fitted.cached_model(half) for half in moments.folds.splits[0]]
     some, lines = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE), list[Check]()
     rivals = model._kind.wandering(some)
     if None in halves:
@@ -707,13 +707,13 @@ class _Steps:
     def lengths(self) -> np.ndarray:
         return np.asarray(self.whole.lengths)
 
-    def dealt(self, seed: int) -> RowGroups:
+    def folds(self, seed: int) -> Folds:
         """Four groups of neighbouring steps, some hundred stretches in each."""
         return deal_sequences(self.observed, seed, int(np.clip(self.observed.n_rows // 400, 10, 1000)))
 
-    def group(self, groups: tuple[int, ...], dealt: RowGroups) -> Blocks:
+    def group(self, groups: tuple[int, ...], folds: Folds) -> Blocks:
         """What EM reads of some groups."""
-        return self.whole if groups == dealt.all else stretches(self.observed, groups, dealt)
+        return self.whole if groups == folds.all else stretches(self.observed, groups, folds)
 
 
 @dataclass(frozen=True)
@@ -782,7 +782,7 @@ class _Moments:
     statistic: ViewMoments
     sums: Any
     starts: StartSums
-    dealt: RowGroups
+    folds: Folds
     n_passes: int
     lengths: np.ndarray
     lengths_seen: np.ndarray
@@ -802,7 +802,7 @@ class _Moments:
 
     @property
     def halves(self) -> list[tuple[ViewSums, ViewSums]]:
-        return [(self.of(one), self.of(two)) for one, two in self.dealt.splits]
+        return [(self.of(one), self.of(two)) for one, two in self.folds.splits]
 
 
 @dataclass(frozen=True)
@@ -825,15 +825,15 @@ def _columns(table: Blocks, has_gaps: bool, options: dict[str, Any]) -> tuple[Co
     return columns.moments, table.map(lambda block: [filled(block[0], columns), block[-1]], table.shapes), columns.share
 
 
-def _three_steps(coordinates: Coordinates, average: np.ndarray, dealt: RowGroups, squares: bool) -> ViewMoments:
+def _three_steps(coordinates: Coordinates, average: np.ndarray, folds: Folds, squares: bool) -> ViewMoments:
     """Statistic: moments of past, step and future; the average stands for what is not there."""
     average = average @ coordinates.basis
     size = coordinates.size + coordinates.basis.shape[1]
     ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # past and future come in coordinates
     return ViewMoments(
         [ready, coordinates, ready],
-        lambda block: past_and_future(block, coordinates, average, dealt),
-        dealt.n,
+        lambda block: past_and_future(block, coordinates, average, folds),
+        folds.n,
         sketched=(1,),
         squares=squares,
     )
@@ -853,7 +853,7 @@ def _measured(found: _Recovered, moments: _Moments) -> TensorMeasured:
         weights=found.decomposition.weights,
         residual=found.decomposition.info.residual,
         stable=found.decomposition.info.stable,
-        samples=moments.of(moments.dealt.all).n,
+        samples=moments.of(moments.folds.all).n,
         noise=frame_noise(found.frame, *moments.halves[0]),
         exact=True,
     )
@@ -866,7 +866,7 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, surplus: bool) 
     are right, whichever leave less: the first are wrong where sequences do not start as they go on, and the second are nearly
     all noise where states show nearly the same.
     """
-    coordinates, whole, halves = moments.statistic.coordinates[1], moments.of(moments.dealt.all), moments.halves
+    coordinates, whole, halves = moments.statistic.coordinates[1], moments.of(moments.folds.all), moments.halves
     shown = moments.kind.shown(chain.emissions)
     seen = coordinates(shown)
     means, weights = means_given_middle(whole, seen)
@@ -920,10 +920,10 @@ def _one_more(chain: Chain, moments: _Moments, steps: _Steps) -> tuple[Check, np
 def _weigh_moments(refined: _RefinedChain, fitted: Fitted, parts: PartErrors) -> tuple[PartErrors, list[Check]]:
     """Widen errors by what the fit leaves of the moments, and build the lines on moments, where they carry the states."""
     moments: _Moments = fitted.moments
-    if fitted.found is None:
+    if fitted.recovered is None:
         return parts, [_without_moments(moments)]
-    measured, apart = _measured(fitted.found, moments), moments.kind.apart(refined.parameters, moments.deviations)
-    misfits = _misfits(refined.parameters, fitted.found, moments, measured.surplus)
+    measured, apart = _measured(fitted.recovered, moments), moments.kind.apart(refined.parameters, moments.deviations)
+    misfits = _misfits(refined.parameters, fitted.recovered, moments, measured.surplus)
     refines = len(refined.refinement.log_likelihood) > 0
     lines = [*misfits.checks("states", "past and future", "features", refines), *tensor_checks(measured)]
     return parts.widened(misfits.together(refines).bias(apart), moments.kind.most), lines
@@ -941,12 +941,12 @@ def _without_moments(moments: _Moments) -> Check:
 def _checks(
     refined: _RefinedChain, moments: _Moments, parts: PartErrors, of_moments: list[Check], shares: np.ndarray
 ) -> list[Check]:
-    chain, n = refined.parameters, moments.of(moments.dealt.all).n
+    chain, n = refined.parameters, moments.of(moments.folds.all).n
     return [
         *moments.kind.checks(chain, moments.deviations, parts, n),
         *_missing_cells(moments.share),
         *of_moments,
-        *settled_checks(refined.refinement),
+        *convergence_checks(refined.refinement),
         Check(
             "smallest singular value of T", "sigma_K(T)", float(np.linalg.svd(chain.transmat, compute_uv=False)[-1]),
             above(_LEAST_SINGULAR), "Near zero, some states cannot be told apart by what comes before and after them.",
@@ -990,8 +990,8 @@ def _changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int | None)
 def _on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chain]) -> list[Check]:
     """By fits on halves, each on stretches of the other half; symbols are mixed with 1% of all frequencies."""
     gained, trivial, against = [], [], ""
-    for part, half in zip(parts, reversed(moments.dealt.splits[0]), strict=True):
-        some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _PIECE)
+    for part, half in zip(parts, reversed(moments.folds.splits[0]), strict=True):
+        some = some_stretches(stretches(blocks, half, moments.folds), _TRIED, _PIECE)
         chain = part.smoothed(moments.marginal)
         alone, _, against = moments.kind.without_states(some.table(), moments.marginal, blocks.n_rows, chain)
         pieces = [piece for block in some for piece in _pieces(block)]

@@ -25,19 +25,19 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from .. import _fields as of
-from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, Number, OrNone, Seed, seed_of
-from .._stages import Fitted, Part
 from ..evidence import (
     Check,
     PartErrors,
+    convergence_checks,
     mean_cosine,
-    settled_checks,
 )
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..fitting.base import check_size, fitted, fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, Refined, Refinement, log, over, refine
 from ..moments import CountSums
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, Folds
 from ._chain import Chain, stationary, symbol_distances
 from ._kept import AdditiveSequences, by_content, check_symbols, pair_sums, steps_of_sums
 from ._methods import ChainMethods
@@ -232,24 +232,24 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         """
         return self._fit_stages(self._read(X, lengths))
 
-    def _dealt(self, rows: _Sequences) -> RowGroups:
-        return RowGroups(self.cross_fit, self._seed)
+    def _assign_folds(self, rows: _Sequences) -> Folds:
+        return Folds(self.cross_fit, self._seed)
 
-    def _by_content(self, rows: _Sequences) -> RowGroups:
+    def _by_content(self, rows: _Sequences) -> Folds:
         return by_content(rows.blocks, self.cross_fit)
 
-    def _sums(self, rows: _Sequences, dealt: RowGroups, like: Any) -> CountSums:
+    def _sums(self, rows: _Sequences, folds: Folds, like: Any) -> CountSums:
         check_symbols(len(self.symbols_), _MOST_SYMBOLS)
-        return pair_sums(rows.blocks, dealt, len(self.symbols_))
+        return pair_sums(rows.blocks, folds, len(self.symbols_))
 
     def _of_sums(self, sums: CountSums) -> Steps:
         return steps_of_sums(sums)
 
-    def _moments(self, rows: _Sequences, dealt: RowGroups) -> Steps:
+    def _moments(self, rows: _Sequences, folds: Folds) -> Steps:
         """Pairs of steps one, two and three apart, counted in each stretch."""
-        return counted_steps(rows.symbols, rows.lengths, dealt.n, len(self.symbols_))
+        return counted_steps(rows.symbols, rows.lengths, folds.n, len(self.symbols_))
 
-    def _recover(self, moments: Steps, part: Part, whole: Any) -> Learned:
+    def _recover(self, moments: Steps, subset: Subset, full_fit: Any) -> Learned:
         """Theorem 1.5: the direction of the states' difference, and the moments of the scores along it.
 
         Neighbours tell whether there is a chain; where its memory is long, steps farther apart tell more of its symbols.
@@ -260,26 +260,26 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         first = method.found(moments, (1.0,))
         return Learned(first, method.found_farther(moments, first) if method.is_strong(first) else first.rejected())
 
-    def _refine(self, found: Learned, moments: Steps, part: Part, whole: Any) -> Refined:
+    def _refine(self, recovered: Learned, moments: Steps, subset: Subset, full_fit: Any) -> Refined:
         """EM for the symbols."""
-        if found.chain is None:
-            return Refined(self._independent(found.first, moments.marginal), Refinement.none())
-        return self._by_em(found.chain, moments.marginal, part.source)
+        if recovered.chain is None:
+            return Refined(self._independent(recovered.first, moments.marginal), Refinement.none())
+        return self._by_em(recovered.chain, moments.marginal, subset.source)
 
-    def _keep(self, fitted: Fitted) -> None:
-        first: Found = fitted.found.first
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
+        first: Found = fitted.recovered.first
         chain: Chain = fitted.model.parameters
-        self._marginal, self.detected_ = fitted.moments.marginal, fitted.found.chain is not None
+        self._marginal, self.detected_ = fitted.moments.marginal, fitted.recovered.chain is not None
         self.noise_level_, self.spectrum_ = first.space.edge, np.array([first.eigenvalue])
         self.startprob_, self.transmat_, self.emissionprob_ = chain.startprob, chain.transmat, chain.emissions
         self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
         self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
-        self._keep_refinement(fitted.model.refinement)
+        self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = 1 + len(self.refinement_)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """How well two states explain the pairs, expected errors, what the theorem assumes, and a model without states."""
-        learned: Learned = fitted.found
+        learned: Learned = fitted.recovered
         steps: Steps = fitted.moments
         first, chain = learned.first, learned.chain
         fit = None if chain is None else self._pairs.fit_of_pairs(first, chain, steps)
@@ -291,11 +291,11 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
             first.moments.unequal if self.method == "cubic" and self.detected_ else None,
         )  # fmt: skip
         against = [] if chain is None else self._pairs.against_frequencies(first, steps)
-        return [*chain_checks(measured, steps.n), *settled_checks(fitted.model.refinement), *against], parts
+        return [*chain_checks(measured, steps.n), *convergence_checks(fitted.model.refinement), *against], parts
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """By how the symbols of the two states differ, over the noise of their frequencies."""
-        found: Found = fitted.found.found
+        found: Found = fitted.recovered.found
         if found.chain is None or not self.n_splits:
             return None
         scale = 1 / np.sqrt(np.maximum(found.chain.emissions.mean(axis=0), np.finfo(float).tiny))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .._threads import for_chunks
+from ..system.threads import for_chunks
 from . import _active_set, _exchange
 
 _CHUNK = 512

@@ -19,8 +19,8 @@ from numba import njit
 from scipy import optimize, sparse
 from scipy.sparse.csgraph import connected_components
 
-from .._threads import for_chunks, one_blas_thread
 from ..exceptions import LatentiaError
+from ..system.threads import for_chunks, one_blas_thread
 from ._active_set import improved_weights, least_weights
 
 _SAME = 1e-7  # of the spread: rows no farther apart are copies, and no farther from a hull are inside it

@@ -30,7 +30,7 @@ from ..exceptions import LatentiaError
 from ..likelihood import Refined
 from ..metrics import nearest_distances
 from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, Folds
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, apply_to_modes, decompose_whitened
 from ._corpus import Documents, check_n_topics, count_documents, least_documents
@@ -74,8 +74,8 @@ class CorpusMoments:
     word_probabilities: np.ndarray
 
     @property
-    def dealt(self) -> RowGroups:
-        return self.moments.q.dealt
+    def folds(self) -> Folds:
+        return self.moments.q.folds
 
     @property
     def n_passes(self) -> int:
@@ -94,7 +94,7 @@ class CorpusMoments:
         """Eigenvalues of the pairs of words as large as other documents have them, as many as the moments have dimensions."""
         q, width = self.moments.q, self.moments.coordinates.shape[1]
         frequent = q.sums.document_frequency >= least_documents(self.documents.used)
-        return repeated_in(q.blocks, self.dealt, frequent, self.documents.length, width)
+        return repeated_in(q.blocks, self.folds, frequent, self.documents.length, width)
 
     def spectrum(self, fit: WhitenedDecomposition, edge: float) -> np.ndarray:
         """What was whitened; eigenvalues beyond the topics as large as other documents have them, where noise seems less."""
@@ -112,11 +112,9 @@ class Recovered:
     fit: WhitenedDecomposition
 
 
-def moments_of(
-    blocks: Blocks, n_components: int, dealt: RowGroups, *, n_jobs: int | None, progress: bool
-) -> CorpusMoments:
+def moments_of(blocks: Blocks, n_components: int, folds: Folds, *, n_jobs: int | None, progress: bool) -> CorpusMoments:
     """Moments of the words of four groups of documents, in four passes."""
-    q = Cooccurrence(blocks, dealt=dealt, n_jobs=n_jobs, progress=progress)
+    q = Cooccurrence(blocks, folds=folds, n_jobs=n_jobs, progress=progress)
     documents = count_documents(q.sums, blocks.n_rows)
     check_n_topics(n_components, documents, int((q.sums.document_frequency > 0).sum()))
     moments = DocumentMoments(q, leading_words(q, n_components + _OVERSAMPLE))
@@ -189,7 +187,7 @@ def misfit_of(
         return WhitenedMoments(matrix.T @ m.second @ matrix, apply_to_modes(m.third, matrix))
 
     try:
-        splits = [(moments(first), moments(second)) for first, second in corpus.dealt.splits]
+        splits = [(moments(first), moments(second)) for first, second in corpus.folds.splits]
     except LatentiaError:
         return Misfit()
     halves = [(whitened(first), whitened(second)) for first, second in splits]
@@ -201,7 +199,7 @@ def share_left_out(
     fit: WhitenedDecomposition, corpus: CorpusMoments, moments: Callable[[tuple[int, ...]], WordMoments]
 ) -> float:
     """What the topics leave out of the pairs of words in further directions, as a share of a misfit."""
-    splits = [(moments(first), moments(second)) for first, second in corpus.dealt.splits]
+    splits = [(moments(first), moments(second)) for first, second in corpus.folds.splits]
     edge = float(np.mean([np.linalg.norm(first.second - second.second, 2) / 2 for first, second in splits]))
     return _MERGED * left_out(corpus.spectrum(fit, edge), len(fit.weights), edge, first=1)
 
@@ -218,7 +216,7 @@ def moment_checks(
 
     ``moments`` gives those of some groups of documents that are sums over topics, which the decomposition took.
     """
-    first, second = (moments(half) for half in corpus.dealt.splits[0])
+    first, second = (moments(half) for half in corpus.folds.splits[0])
     noise = whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third))
     measured = TensorMeasured(
         spectrum=fit.whitening.spectrum if noise.spectrum is None else corpus.spectrum(fit, noise.spectrum),

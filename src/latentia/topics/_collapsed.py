@@ -39,11 +39,11 @@ from scipy import sparse
 from scipy.special import digamma
 from sklearn import get_config
 
-from .._scratch import scratch_folder
-from .._threads import Parallel
 from ..likelihood import Distributions, Expected, Values
 from ..moments.counts import Counts, as_counts
 from ..passes import Block
+from ..system.scratch import scratch_folder
+from ..system.threads import Parallel
 
 _GROUPS = 4  # of the documents of a block, each with counts of its own
 _WORDS = 1024  # of a task

@@ -12,13 +12,13 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.pipeline import Pipeline
 
 from .. import _fields as of
-from .._base import check_size, fitted
-from .._covariates import WithCovariates
 from .._parameters import seed_of
-from .._stages import Fitted, Part
 from .._validation import check_vocabulary, column_names, table_blocks, times_of, weighted
-from ..evidence import Reading
+from ..evidence import ComponentView
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
+from ..fitting.base import check_size, fitted
+from ..fitting.covariates import WithCovariates
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, WordSampler, fold_in
 from ..metrics import completion_log_likelihood
 from ..moments.counts import as_counts, check_counts
@@ -157,13 +157,13 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
     converged_: bool
     _confusions: Annotated[np.ndarray, of.numbers("* K K")]
 
-    def _reading(self, fitted: Fitted) -> Reading:
+    def _component_view(self, fitted: Fitted) -> ComponentView:
         """Shares of the topics in documents, and the words that tables show of them."""
-        return Reading(np.asarray(self.transform(fitted.some)).T, self.word_columns(_WORDS_READ))
+        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, self.word_columns(_WORDS_READ))
 
     def _order_words(self, fitted: Fitted, length: float) -> None:
         """Choose the words to show, by the documents of the fit of this mean length, or as many as are read into memory."""
-        documents = Part(fitted.groups, fitted.dealt, fitted.rows).rows
+        documents = Subset(fitted.groups, fitted.folds, fitted.rows).rows
         table = sparse.csr_array(documents.some_rows(int(LARGE / length))[0])
         self._word_order = ordered_words(self.components_, self._others(), table)
 

@@ -26,7 +26,7 @@ from scipy import sparse
 from .. import _fields as of
 from ..linalg import converged_eigenspace, leading_eigenspace
 from ..moments import Cooccurrence
-from ..passes import RowGroups
+from ..passes import Folds
 from ._corpus import DocumentSample
 
 _OVERSAMPLE = 28
@@ -117,7 +117,7 @@ class GroupSketches:
     Attributes
     ----------
     q : Cooccurrence
-    dealt : RowGroups
+    folds : Folds
         The groups.
     documents : csr_array of shape (about 300, V)
     products : ndarray of shape (G, V, k)
@@ -127,7 +127,7 @@ class GroupSketches:
     """
 
     q: Cooccurrence
-    dealt: RowGroups
+    folds: Folds
     documents: sparse.csr_array
     products: np.ndarray
     test: np.ndarray
@@ -139,8 +139,8 @@ class GroupSketches:
 
     def sums(self, groups: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Q S and the row sums of Q of some groups together."""
-        if groups == self.dealt.all:
-            return self.q.combine(self.products, self.q.dealt.all), self.q.marginal()
+        if groups == self.folds.all:
+            return self.q.combine(self.products, self.q.folds.all), self.q.marginal()
         q, products = self._of_groups
         return q.combine(products, groups), q.marginal(list(groups))
 
@@ -151,14 +151,14 @@ class GroupSketches:
 
     def dealt_by(self, seed: int) -> GroupSketches:
         """The same for groups by another seed, where the groups are not fixed by the pass that was made."""
-        fixed = self.q.dealt.n == self.dealt.n or self.dealt.seed == seed
-        return self if fixed else replace(self, dealt=replace(self.dealt, seed=seed))
+        fixed = self.q.folds.n == self.folds.n or self.folds.seed == seed
+        return self if fixed else replace(self, folds=replace(self.folds, seed=seed))
 
     @cached_property
     def _of_groups(self) -> tuple[Cooccurrence, np.ndarray]:
-        if self.q.dealt.n == self.dealt.n:
+        if self.q.folds.n == self.folds.n:
             return self.q, self.products
-        q = self.q.regrouped(self.dealt)
+        q = self.q.regrouped(self.folds)
         return q, q.grouped_products(self.test)
 
 
@@ -191,7 +191,7 @@ class SubspaceSketches(GroupSketches):
         product, marginal = self.sums(groups)
         values, vectors = self.ritz(product)
         leading = vectors[:, : n_components or self.n_components]
-        share = len(groups) / self.dealt.n * self.n_components / max(leading.shape[1], 1)
+        share = len(groups) / self.folds.n * self.n_components / max(leading.shape[1], 1)
         return Embedding(
             product @ leading,
             self.test @ leading,
@@ -208,9 +208,9 @@ class SubspaceSketches(GroupSketches):
         return values[::-1], vectors[:, ::-1]
 
 
-def subspace(q: Cooccurrence, n_components: int, dealt: RowGroups | None = None) -> GroupSketches:
+def subspace(q: Cooccurrence, n_components: int, folds: Folds | None = None) -> GroupSketches:
     """Leading eigenspace of D^-1/2 Q D^-1/2, in passes until it has settled and one more; groups by default as ``q`` has."""
-    dealt = dealt or q.dealt
+    folds = folds or q.folds
     scale = np.sqrt(_inverse(q.marginal()))[:, None]
     width = min(n_components + _OVERSAMPLE, int(np.count_nonzero(scale)))
     start, entries = _start(q, width), float(q.sums.document_frequency.sum())
@@ -230,7 +230,7 @@ def subspace(q: Cooccurrence, n_components: int, dealt: RowGroups | None = None)
     products, noise, (pieces,) = q.noisy_pass(test, values[:n_components], DocumentSample(len(q.blocks)))
     documents = sparse.csr_array(sparse.vstack(pieces, format="csr"))
     return SubspaceSketches(
-        q, dealt, documents, products, test, basis, scale, n_components, *_levels(noise * q.marginal())
+        q, folds, documents, products, test, basis, scale, n_components, *_levels(noise * q.marginal())
     )
 
 
@@ -247,10 +247,10 @@ def _start(q: Cooccurrence, width: int) -> np.ndarray:
     return np.asarray((waves + _TIES * rng.standard_normal(waves.shape)) * seen)
 
 
-def projection(q: Cooccurrence, random_state: int, dealt: RowGroups) -> GroupSketches:
+def projection(q: Cooccurrence, random_state: int, folds: Folds) -> GroupSketches:
     """A Gaussian projection of the rows to 1000 dimensions (or V, if fewer), in one pass over the documents."""
     test = random_columns(q.size, random_state)
-    return GroupSketches(q, dealt, *_last_pass(q, test), test)
+    return GroupSketches(q, folds, *_last_pass(q, test), test)
 
 
 def random_columns(size: int, random_state: int) -> np.ndarray:

@@ -12,12 +12,12 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from .. import _fields as of
-from .._additive import Additive
 from .._parameters import seed_of
 from ..exceptions import LatentiaError
+from ..fitting.additive import Additive
 from ..moments.cooccurrence import WordCounts, WordSums
 from ..moments.count_products import CountProducts
-from ..passes import Blocks, RowGroups, accumulate
+from ..passes import Blocks, Folds, accumulate
 from ..words import texts_of
 from ._corpus import in_own_order
 from ._embedding import Embedding, random_columns
@@ -54,18 +54,18 @@ class CorpusSums:
     products: Annotated[np.ndarray, of.numbers("...")]
 
     @classmethod
-    def of_blocks(cls, blocks: Blocks, dealt: RowGroups, seed: int, n_jobs: int | None, progress: Any) -> CorpusSums:
+    def of_blocks(cls, blocks: Blocks, folds: Folds, seed: int, n_jobs: int | None, progress: Any) -> CorpusSums:
         """One pass over the documents."""
         n_words = blocks.shapes[0][1]
         test = random_columns(n_words, seed)
-        if (size := dealt.n * test.nbytes) > _LARGEST:
+        if (size := folds.n * test.nbytes) > _LARGEST:
             raise LatentiaError(
                 f"The moments of {n_words} words would take {size / 2**30:.1f} GB: give fewer words, or fit without "
                 "keep_moments."
             )
         statistics = (
-            WordCounts(n_words, dealt, blocks.names, exact=True),
-            CountProducts(test, np.arange(n_words, dtype=np.int32), dealt, exact=True),
+            WordCounts(n_words, folds, blocks.names, exact=True),
+            CountProducts(test, np.arange(n_words, dtype=np.int32), folds, exact=True),
         )
         words, products = accumulate(blocks, statistics, n_jobs, progress=progress and "counting words")
         own = {name: np.asarray(getattr(words, name), float) for name in _OF_WORDS}
@@ -107,11 +107,11 @@ class KeptSketches:
     Attributes
     ----------
     kept : CorpusSums
-    dealt : RowGroups
+    folds : Folds
     """
 
     kept: CorpusSums
-    dealt: RowGroups
+    folds: Folds
     n_passes: ClassVar = 2
     q: ClassVar = None
     documents: ClassVar = None
@@ -137,7 +137,7 @@ class AddedDocuments(Additive):
             X = self._learn_words(texts)  # type: ignore[attr-defined]
         return self._blocks(X, reset=reset)  # type: ignore[attr-defined,no-any-return]
 
-    def _sums(self, rows: Blocks, dealt: RowGroups, like: CorpusSums | None) -> CorpusSums:
+    def _sums(self, rows: Blocks, folds: Folds, like: CorpusSums | None) -> CorpusSums:
         for name, needed in (("embedding", "projection"), ("recover", "l2")):
             if getattr(self, name) != needed:
                 raise LatentiaError(
@@ -145,7 +145,7 @@ class AddedDocuments(Additive):
                     parameter=name, value=getattr(self, name),
                 )  # fmt: skip
         seed = seed_of(self.random_state) if like is None else like.seed  # type: ignore[attr-defined]
-        return CorpusSums.of_blocks(rows, dealt, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
+        return CorpusSums.of_blocks(rows, folds, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
 
     def _refined_on(self, moments: Any, rows: Blocks) -> Any:
         return self._with_refiner(replace(moments, order=in_own_order(rows)))

@@ -23,7 +23,7 @@ from ..evidence.checks import number_text
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances, nearest_distances
 from ..moments import WordMoments, lda_corrected
-from ..passes import RowGroups
+from ..passes import Folds
 from ._by_moments import ALPHA0, ROUGH, Recovered, excess, recover, search_alpha0
 from ._prediction import OtherDocuments
 from ._refine import completion
@@ -91,19 +91,19 @@ class Corpus:
     ----------
     moments, recovered : callables
         From groups of documents to their moments, and to the topics that were recovered from these.
-    dealt : RowGroups
+    folds : Folds
     seed : int
     """
 
     moments: Callable[[tuple[int, ...]], WordMoments]
     recovered: Callable[[tuple[int, ...]], Recovered]
-    dealt: RowGroups
+    folds: Folds
     seed: int
 
     @property
     def topics(self) -> np.ndarray:
         """Of all documents."""
-        return self.recovered(self.dealt.all).found.topics
+        return self.recovered(self.folds.all).found.topics
 
     def at(self, alpha0: float, groups: tuple[int, ...]) -> Recovered:
         """Topics of mixed documents, recovered from the moments of some groups."""
@@ -112,11 +112,11 @@ class Corpus:
 
 def mixing_by_moments(corpus: Corpus) -> Mixing:
     """How far documents taken for single topics mix them."""
-    found, topics, everything = corpus.recovered(corpus.dealt.all), corpus.topics, corpus.dealt.all
+    found, topics, everything = corpus.recovered(corpus.folds.all), corpus.topics, corpus.folds.all
     if len(topics) == 1:
         return Mixing(topics)
     try:
-        halves = np.array([[excess(corpus.recovered(half), 0.0) for half in split] for split in corpus.dealt.splits])
+        halves = np.array([[excess(corpus.recovered(half), 0.0) for half in split] for split in corpus.folds.splits])
     except LatentiaError:
         return Mixing(topics)
     single = excess(found, 0.0)
@@ -147,7 +147,7 @@ def mixing_by_prediction(corpus: Corpus, alpha0: float, others: OtherDocuments |
         preferred = _climb(scores, own, alpha0, 1 / _STEP) if preferred == alpha0 else preferred
         if preferred == alpha0:
             return Mixing(topics, alpha0)
-        moved = nearest_distances(topics, corpus.at(preferred, corpus.dealt.all).found.topics)
+        moved = nearest_distances(topics, corpus.at(preferred, corpus.folds.all).found.topics)
     except LatentiaError:
         return Mixing(topics)
     return Mixing(topics, preferred, moved)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..passes import Block, Blocks, RowGroups
+from ..passes import Block, Blocks, Folds
 from ..passes.blocks import mixed_bits
 
 _ROUNDS = 2
@@ -42,19 +42,19 @@ class OwnOrder:
     columns: np.ndarray
     rows: np.ndarray | None = None
 
-    def group(self, groups: tuple[int, ...], dealt: RowGroups) -> OwnOrder:
-        """The rows that ``dealt``, made by `dealt`, puts into some groups."""
-        return replace(self, blocks=self.blocks.group(groups, dealt))
+    def group(self, groups: tuple[int, ...], folds: Folds) -> OwnOrder:
+        """The rows that ``folds``, made by `folds`, puts into some groups."""
+        return replace(self, blocks=self.blocks.group(groups, folds))
 
-    def dealt(self, dealt: RowGroups) -> RowGroups:
+    def folds(self, folds: Folds) -> Folds:
         """The same groups of rows, by their numbers in the table instead of the source."""
         if self.rows is None:
-            return dealt
-        return replace(dealt, leaders=self.rows if dealt.leaders is None else dealt.leaders[self.rows])
+            return folds
+        return replace(folds, leaders=self.rows if folds.leaders is None else folds.leaders[self.rows])
 
-    def whole(self, dealt: RowGroups) -> RowGroups:
+    def whole(self, folds: Folds) -> Folds:
         """One group of all rows, whose sums do not depend on how they are dealt; as they are where rows are as they came."""
-        return dealt if self.rows is None else replace(dealt, n=1)
+        return folds if self.rows is None else replace(folds, n=1)
 
     def arranged(self, values: np.ndarray) -> np.ndarray:
         """Values of the columns of the data, on the last axis, by the columns of the table."""

@@ -11,7 +11,7 @@ from scipy import sparse
 from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
 from ..metrics import split_tokens
-from ..passes import Blocks, RowGroups, sample_rows
+from ..passes import Blocks, Folds, sample_rows
 from ._refine import smoothed
 
 _DOCUMENTS = 500  # other documents,
@@ -37,11 +37,11 @@ class OtherDocuments:
     counts: sparse.csr_array
 
 
-def other_documents(blocks: Blocks, dealt: RowGroups, refined: bool) -> OtherDocuments | None:
+def other_documents(blocks: Blocks, folds: Folds, refined: bool) -> OtherDocuments | None:
     """Learn from three quarters; where that takes passes, from the half that is learned from for the expected errors."""
-    if dealt.n == 1:
+    if folds.n == 1:
         return None
-    return _outside(blocks, dealt, dealt.splits[0][0] if refined or dealt.n < 4 else dealt.all[:-1])
+    return _outside(blocks, folds, folds.splits[0][0] if refined or folds.n < 4 else folds.all[:-1])
 
 
 def prediction_checks(
@@ -49,7 +49,7 @@ def prediction_checks(
     frequencies: np.ndarray,
     others: OtherDocuments | None,
     blocks: Blocks,
-    dealt: RowGroups,
+    folds: Folds,
 ) -> list[Check]:
     """One line of the evidence, a veto; none if there are no other documents, or nothing can be learned.
 
@@ -75,11 +75,11 @@ def prediction_checks(
     def scores_of(fold: OtherDocuments) -> np.ndarray:
         return np.array([fitted(fold), split_tokens(fold.counts)[1] @ logs])
 
-    scores, more = None, len(others.learned) < dealt.n - 1
+    scores, more = None, len(others.learned) < folds.n - 1
     try:
         scores = scores_of(others)
         if _clear_gain(scores) <= 0:
-            scores = _extrapolated(scores_of, blocks, dealt) if more else scores
+            scores = _extrapolated(scores_of, blocks, folds) if more else scores
     except LatentiaError:
         if scores is None:
             return []
@@ -88,16 +88,16 @@ def prediction_checks(
     )
 
 
-def _extrapolated(scores_of: Callable[[OtherDocuments], np.ndarray], blocks: Blocks, dealt: RowGroups) -> np.ndarray:
+def _extrapolated(scores_of: Callable[[OtherDocuments], np.ndarray], blocks: Blocks, folds: Folds) -> np.ndarray:
     """Return log-likelihoods under topics of all documents and under word frequencies, shape (2, n).
 
     They are of the documents of one half; of both, where the gain in one is not clearly positive or negative.
     """
-    n, scores = dealt.n, np.empty((2, 0))
+    n, scores = folds.n, np.empty((2, 0))
     weight = (n / (n - 1) - 1) / (2 - n / (n - 1))
-    for learned, unseen in (dealt.splits[0], dealt.splits[0][::-1]):
+    for learned, unseen in (folds.splits[0], folds.splits[0][::-1]):
         for group in unseen:
-            fold = _outside(blocks, dealt, tuple(g for g in dealt.all if g != group))
+            fold = _outside(blocks, folds, tuple(g for g in folds.all if g != group))
             if fold is not None:
                 of_most = scores_of(fold)
                 of_half = scores_of(replace(fold, learned=learned))
@@ -113,9 +113,9 @@ def _clear_gain(scores: np.ndarray) -> float:
     return float(gains.mean() - _DEVIATIONS * gains.std() / np.sqrt(gains.size))
 
 
-def _outside(blocks: Blocks, dealt: RowGroups, learned: tuple[int, ...]) -> OtherDocuments | None:
+def _outside(blocks: Blocks, folds: Folds, learned: tuple[int, ...]) -> OtherDocuments | None:
     """Return documents that are in none of the groups that are learned from, if there are any with words."""
-    others = blocks.group([g for g in dealt.all if g not in learned], dealt)
+    others = blocks.group([g for g in folds.all if g not in learned], folds)
     tables = list(sample_rows(others, _DOCUMENTS)) if len(others) else []
     counts = sparse.csr_array(tables[0], dtype=np.float64) if tables else None
     if counts is not None and 0 < counts.sum() < _WORDS:

@@ -17,11 +17,11 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from ..evidence import Check, PartErrors, at_most, settled_checks
+from ..evidence import Check, PartErrors, at_most, convergence_checks
 from ..exceptions import LatentiaError
 from ..likelihood import EStep, Refine, Refinement, fold_in, over, refine, token_probabilities
 from ..metrics import l1_distances, split_tokens
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, Folds
 from ._collapsed import CollapsedUpdate, fit_in_memory, held_shares
 from ._ordering import OwnOrder
 from ._sampling import MOST_OCCURRENCES, SampledTopics, can_be_sampled, mean_proportions, sample_topics
@@ -190,9 +190,9 @@ class Refiner:
     Parameters
     ----------
     order : OwnOrder
-    folds : RowGroups
+    folds : Folds
         Of the rows of the table, for parts.
-    choice_folds : RowGroups
+    choice_folds : Folds
         The same for the choice of the way: those that hang on the content of the documents alone, where they can.
     frequencies : ndarray of shape (V,)
     n_entries : float
@@ -208,8 +208,8 @@ class Refiner:
     """
 
     order: OwnOrder
-    folds: RowGroups
-    choice_folds: RowGroups
+    folds: Folds
+    choice_folds: Folds
     frequencies: np.ndarray
     n_entries: float
     steps: Refine
@@ -249,16 +249,16 @@ class Refiner:
         way, self._first_half = _choose_way(starts, documents, others, self.alpha_sum)
         return way
 
-    def _documents(self, groups: tuple[int, ...], folds: RowGroups) -> DocumentSet:
+    def _documents(self, groups: tuple[int, ...], folds: Folds) -> DocumentSet:
         share, order = len(groups) / folds.n, self.order.group(groups, folds)
         return DocumentSet(order, self.frequencies, share * self.n_entries, share, self.n_jobs, self.progress)
 
 
-def content_folds(order: OwnOrder, folds: RowGroups) -> RowGroups:
+def content_folds(order: OwnOrder, folds: Folds) -> Folds:
     """Return folds that hang on the content of the documents alone, copies mostly together; as they are where they cannot."""
     if order.rows is None or folds.n != _FOLDS:
         return folds
-    return RowGroups(_FOLDS, 0, max(1, order.blocks.n_rows // _STRETCHES))
+    return Folds(_FOLDS, 0, max(1, order.blocks.n_rows // _STRETCHES))
 
 
 def refine_topics(
@@ -375,7 +375,7 @@ def with_spread(
 def refinement_checks(refined: RefinedTopics | None) -> list[Check]:
     """Return the lines of the evidence on the refinement: whether it has converged, and the noise of the draws."""
     if refined is None or refined.drift is None:
-        return [] if refined is None else settled_checks(refined.refinement, SETTLED)
+        return [] if refined is None else convergence_checks(refined.refinement, SETTLED)
     n_sweeps = len(refined.refinement.log_likelihood)
     return [
         Check(

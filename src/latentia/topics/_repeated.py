@@ -15,17 +15,17 @@ import numpy as np
 from scipy import sparse
 
 from ..linalg import converged_eigenspace
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, Folds
 from ._refine import LARGE
 
 
-def repeated_in(blocks: Blocks, dealt: RowGroups, frequent: np.ndarray, length: float, width: int) -> np.ndarray:
+def repeated_in(blocks: Blocks, folds: Folds, frequent: np.ndarray, length: float, width: int) -> np.ndarray:
     """`repeated_spectrum` of two halves of documents, or of as many of them as are read into memory.
 
     Parameters
     ----------
     blocks : Blocks
-    dealt : RowGroups
+    folds : Folds
     frequent : ndarray of bool or int
         Columns of words in so many documents (`least_documents`) that no few of them make a direction.
     length, width
@@ -33,7 +33,7 @@ def repeated_in(blocks: Blocks, dealt: RowGroups, frequent: np.ndarray, length: 
     """
     most = int(LARGE / length)
     halves = [
-        sparse.csr_array(blocks.group(half, dealt).some_rows(most)[0], dtype=np.float64) for half in dealt.splits[0]
+        sparse.csr_array(blocks.group(half, folds).some_rows(most)[0], dtype=np.float64) for half in folds.splits[0]
     ]
     return repeated_spectrum([half[:, frequent] for half in halves], length, width)
 

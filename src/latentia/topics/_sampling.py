@@ -44,8 +44,8 @@ from numba import njit
 from scipy import sparse
 from scipy.special import digamma, gammaln
 
-from .._threads import Parallel, for_chunks, threads
 from ..passes.blocks import Blocks, mixed_bits
+from ..system.threads import Parallel, for_chunks, threads
 from .prevalence import unmixing
 
 MOST_OCCURRENCES = 30_000_000

@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
-from .._base import Estimator, fitted
 from .._frames import row_names_of
 from .._parameters import Integer, Number, check_parameter
 from .._validation import column_names, number_table
 from ..evidence import Check, Evidence
 from ..evidence.checks import EXPECTED_ERROR
 from ..exceptions import LatentiaError, MissingExtraError
+from ..fitting.base import Estimator, fitted
 from ..metrics import RELEVANCE, other_topics, top_words
 from ..metrics.relevance import relevance as relevance_of
 from ..words import check_texts

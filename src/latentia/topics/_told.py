@@ -13,15 +13,15 @@ from scipy import sparse
 
 from ..evidence import Check, above
 from ..metrics import word_probabilities
-from ..passes import RowGroups
+from ..passes import Folds
 
 _PSEUDO = 20.0  # words of the corpus that each topic has besides its own
 _SURE = 3.0  # standard errors above chance
 
 
-def recall_of_words(counts: sparse.csr_array, labels: np.ndarray, k: int, dealt: RowGroups) -> np.ndarray:
+def recall_of_words(counts: sparse.csr_array, labels: np.ndarray, k: int, folds: Folds) -> np.ndarray:
     """How often the words of a document of each topic name it, on other documents, shape (K,); NaN where there are none."""
-    first = np.isin(dealt.of(np.arange(len(labels))), dealt.splits[0][0])
+    first = np.isin(folds.of(np.arange(len(labels))), folds.splits[0][0])
     told = np.zeros(len(labels), dtype=bool)
     for learned in (first, ~first):
         told[~learned] = _named(counts[learned], labels[learned], counts[~learned], k) == labels[~learned]

@@ -22,7 +22,6 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._base import fitted, fitting
 from .._parameters import (
     Anything,
     Choice,
@@ -34,14 +33,15 @@ from .._parameters import (
     check_parameter,
     check_parameters,
 )
-from .._stages import Fitted, Part
 from .._validation import check_vocabulary, column_names, weighted
 from ..evidence import Check, Evidence, Misfit, PartErrors, separation_limit
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted, fitting
+from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, Refined
 from ..metrics import nearest_distances, nearest_others
 from ..moments import Cooccurrence
-from ..passes import Blocks, RowGroups, deal
+from ..passes import Blocks, Folds, assign_folds
 from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, exclusive_words, parse_anchors, vertex_rows
@@ -307,14 +307,14 @@ class AnchorTopics(Admixture, AddedDocuments):
         """
         return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
-        return deal(rows, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
+    def _assign_folds(self, rows: Blocks) -> Folds:
+        return assign_folds(rows, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Counted:
+    def _moments(self, rows: Blocks, folds: Folds) -> _Counted:
         """Passes over the documents, in their own order: words; then the sketch of Q, and a sample of the documents."""
         order = in_own_order(rows)
-        groups = order.dealt(dealt)
-        q = Cooccurrence(order.blocks, dealt=order.whole(groups), n_jobs=self.n_jobs, progress=self.verbose)
+        groups = order.folds(folds)
+        q = Cooccurrence(order.blocks, folds=order.whole(groups), n_jobs=self.n_jobs, progress=self.verbose)
         documents = count_documents(q.sums, rows.n_rows)
         words = merge_rare_words(q, self.runoff_df).restored(order)
         check_n_topics(self.n_components, documents, q.size)
@@ -333,24 +333,24 @@ class AnchorTopics(Admixture, AddedDocuments):
         probabilities = sums.paired.sum(axis=0) / documents.used
         words = Words(np.arange(len(probabilities)), counted.document_frequency, probabilities)
         check_n_topics(self.n_components, documents, words.n_kept)
-        sketches = KeptSketches(sums, RowGroups(self._groups))
+        sketches = KeptSketches(sums, Folds(self._groups))
         return _Counted(sketches, words, documents, self._choice(documents, words), None, self.n_components, False)
 
-    def _recover(self, moments: _Counted, part: Part, whole: Any) -> _Recovered:
+    def _recover(self, moments: _Counted, subset: Subset, full_fit: Any) -> _Recovered:
         """Algorithms 4.3 and 4.2: anchors, and topics from them."""
-        embedding, choice = moments.of(part.groups), moments.choice
-        tol = self.tol if part.is_whole else max(self.tol, _PART_TOL)
+        embedding, choice = moments.of(subset.groups), moments.choice
+        tol = self.tol if subset.is_whole else max(self.tol, _PART_TOL)
         if isinstance(moments.sketches, KeptSketches):
             tol = min(self.tol, _KEPT_TOL)
         anchors = choose_anchors(embedding, moments.n_topics, *choice)
         topics = _from_anchors(self, anchors, embedding, choice.codes, moments.sketches.q, tol)
         return _Recovered(anchors, moments.words.spread(topics))
 
-    def _refine(self, found: _Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
+    def _refine(self, recovered: _Recovered, moments: _Counted, subset: Subset, full_fit: Any) -> Refined:
         """Sample the topics of all words; one half of the documents tells from which start."""
-        refined = RefinedTopics.none(found.topics)
+        refined = RefinedTopics.none(recovered.topics)
         if moments.refiner is not None:
-            refined = moments.refiner.refined(part.groups, self._starts(found, moments, part.groups))
+            refined = moments.refiner.refined(subset.groups, self._starts(recovered, moments, subset.groups))
         return Refined(refined, refined.refinement)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
@@ -360,16 +360,16 @@ class AnchorTopics(Admixture, AddedDocuments):
         parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.none(unmeasured)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
         others = [] if parts.errors is None or fitted.rows is None else self._of_other_documents(fitted)
-        parts = with_spread(parts, learned, fitted.found.topics, others).widened(bias, self._farthest)
+        parts = with_spread(parts, learned, fitted.recovered.topics, others).widened(bias, self._farthest)
         return [*self._of_anchors(parts), *others, *refinement_checks(learned)], parts
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         moments: _Counted = fitted.moments
         learned: RefinedTopics = fitted.model.parameters
-        self._keep_refinement(learned.refinement)
+        self._set_refinement_attributes(learned.refinement)
         n_passes = moments.sketches.n_passes + len(self.refinement_)
         own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
-        found = moments.repeated, fitted.found.anchors, learned.topics, moments.words, moments.documents
+        found = moments.repeated, fitted.recovered.anchors, learned.topics, moments.words, moments.documents
         self._read_off(*found, n_passes, own)
         if learned.dirichlet is not None and self.dirichlet == "likelihood":
             self.dirichlet_ = learned.dirichlet
@@ -381,8 +381,8 @@ class AnchorTopics(Admixture, AddedDocuments):
         if fitted.rows is not None:
             self._order_words(fitted, moments.documents.length)
 
-    def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
-        return nearest_distances(one.parameters.topics, other.parameters.topics)
+    def _distance(self, first: Refined, second: Refined, moments: Any) -> np.ndarray:
+        return nearest_distances(first.parameters.topics, second.parameters.topics)
 
     def _cost(self) -> Literal["algebra"]:
         """Of refined parts too, of which `_splits` has fewer."""
@@ -510,15 +510,15 @@ class AnchorTopics(Admixture, AddedDocuments):
         """Return the moments with what refines topics, where they are refined."""
         if self._steps == 0:
             return moments
-        folds = content_folds(moments.order, moments.sketches.dealt)
-        moments_by_content = replace(moments, sketches=replace(moments.sketches, dealt=folds))
+        folds = content_folds(moments.order, moments.sketches.folds)
+        moments_by_content = replace(moments, sketches=replace(moments.sketches, folds=folds))
 
         def starts_of(groups: tuple[int, ...]) -> Starts:
-            recovered = self._recover(moments_by_content, Part(groups, folds, None), None)
+            recovered = self._recover(moments_by_content, Subset(groups, folds, None), None)
             return self._starts(recovered, moments_by_content, groups)
 
         refiner = Refiner(
-            moments.order, moments.sketches.dealt, folds, moments.words.probabilities, moments.n_entries, self._steps,
+            moments.order, moments.sketches.folds, folds, moments.words.probabilities, moments.n_entries, self._steps,
             starts_of, n_jobs=self.n_jobs, progress=bool(self.verbose),
         )  # fmt: skip
         return replace(moments, refiner=refiner)
@@ -542,8 +542,8 @@ class AnchorTopics(Admixture, AddedDocuments):
                 dirichlet = self.dirichlet_.sum() * np.maximum(moment.sum(axis=1), 1e-6)
             return completion(part.topics, dirichlet, frequencies, others.counts)
 
-        others = other_documents(fitted.rows, fitted.dealt, fitted.model.parameters.is_swept)
-        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.dealt)
+        others = other_documents(fitted.rows, fitted.folds, fitted.model.parameters.is_swept)
+        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.folds)
 
     def _read_off(
         self,
@@ -653,24 +653,24 @@ class _Counted:
 
     def of(self, groups: tuple[int, ...]) -> Embedding:
         """The sketch of some groups."""
-        if groups == self.sketches.dealt.all:
+        if groups == self.sketches.folds.all:
             return self.embedding
         return self.sketches.embedding(groups, self.n_topics)
 
     @cached_property
     def embedding(self) -> Embedding:
         """The sketch of all documents."""
-        return self.sketches.embedding(self.sketches.dealt.all, self.n_topics)
+        return self.sketches.embedding(self.sketches.folds.all, self.n_topics)
 
     @cached_property
     def repeated(self) -> Embedding:
         """The same, with eigenvalues beyond the topics as large as other documents have them."""
-        dealt = self.sketches.dealt
-        if self.rank <= self.n_topics or not dealt.splits:
+        folds = self.sketches.folds
+        if self.rank <= self.n_topics or not folds.splits:
             return self.embedding
         frequent = np.isin(self.order.columns, self.choice.candidates)
         spectrum, k = self.embedding.spectrum, self.n_topics
-        others = repeated_in(self.order.blocks, dealt, frequent, self.documents.length, len(spectrum))
+        others = repeated_in(self.order.blocks, folds, frequent, self.documents.length, len(spectrum))
         return replace(self.embedding, spectrum=np.append(spectrum[:k], np.minimum(spectrum[k:], others[k:])))
 
     @property
@@ -720,10 +720,10 @@ def start_of_search(blocks: Blocks, n_components: int, n_jobs: int | None) -> np
     with warnings.catch_warnings():  # Another estimator has said what there is to say of these documents.
         warnings.simplefilter("ignore")
         try:
-            dealt = method._dealt(blocks)
-            counted = method._moments(blocks, dealt)
+            folds = method._assign_folds(blocks)
+            counted = method._moments(blocks, folds)
             counted = replace(counted, n_topics=counted.n_tried)
-            return method._recover(counted, Part(dealt.all, dealt, None), None).topics
+            return method._recover(counted, Subset(folds.all, folds, None), None).topics
         except LatentiaError:
             return None
 
@@ -733,7 +733,7 @@ def _more_topics(method: AnchorTopics, moments: _Counted, groups: tuple[int, ...
     if moments.n_tried == method.n_components:
         return None
     try:
-        part = Part(groups, moments.sketches.dealt, None)
+        part = Subset(groups, moments.sketches.folds, None)
         return method._recover(replace(moments, n_topics=moments.n_tried), part, None).topics
     except LatentiaError:
         return None

@@ -29,8 +29,6 @@ from scipy.spatial.distance import cdist
 from sklearn.base import TransformerMixin
 
 from .. import _fields as of
-from .._base import Estimator, fitted, fitting, halves_of_rows
-from .._covariates import WithCovariates
 from .._parameters import Choice, NComponents, OrNone, Seed
 from .._validation import check_same_rows, column_names, number_table
 from ..effects import Memberships
@@ -38,9 +36,11 @@ from ..evidence import Check, Evidence
 from ..evidence.checks import REAL_OR_SIMULATED
 from ..exceptions import LatentiaError, NotSupportedWarning
 from ..families import estimator
+from ..fitting.base import Estimator, fitted, fitting, halves_of_rows
+from ..fitting.covariates import WithCovariates
 from ..metrics import word_probabilities
 from ..moments.counts import as_counts, check_counts
-from ..passes import Blocks, deal
+from ..passes import Blocks, assign_folds
 from ..words import texts_of
 from ._documents import WithWords
 from ._embedders import Embedder, embed
@@ -322,7 +322,9 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
     def _weighed(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
         """The evidence of the groups, and whether the words identify them."""
         of_groups, labels = self.groups_.evidence_, shares.argmax(axis=1)
-        self.recall_ = recall_of_words(counts, labels, shares.shape[1], deal(Blocks.from_array(counts), self._seed))
+        self.recall_ = recall_of_words(
+            counts, labels, shares.shape[1], assign_folds(Blocks.from_array(counts), self._seed)
+        )
         checks = [_on_a_sphere(one, self._frame.basis) for one in of_groups.checks]
         checks += words_tell(self.recall_, labels)
         return Evidence(checks, of_groups.component_errors, shares=self.weights_, found_again=of_groups.found_again)

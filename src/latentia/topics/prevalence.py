@@ -26,12 +26,12 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import t as student
 
-from .._base import fitted
 from .._frames import frame_of_rows
 from .._parameters import Number, check_parameter
-from .._stages import Fitted
 from ..effects.estimates import moved
 from ..exceptions import LatentiaError
+from ..fitting.base import fitted
+from ..fitting.stages import Fitted
 from ..metrics import match_components
 from .periods import Periods, is_blank, periods_of
 

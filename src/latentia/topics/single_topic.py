@@ -20,12 +20,12 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from .. import _fields as of
-from .._base import check_size, fitted, fitting
 from .._parameters import NComponents, Seed, seed_of
-from .._stages import Fitted, Part, Staged
 from .._validation import weighted, weighted_mean
 from ..evidence import Check, Misfit, PartErrors, at_most, spread_of_documents
 from ..exceptions import LatentiaError
+from ..fitting.base import check_size, fitted, fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import (
     STILL,
     LeaveOneOutUpdate,
@@ -40,7 +40,7 @@ from ..likelihood import (
     refine,
 )
 from ..metrics import l1_distances, nearest_others, split_tokens
-from ..passes import Blocks, RowGroups, sample_rows
+from ..passes import Blocks, Folds, sample_rows
 from ._by_moments import (
     ROUGH,
     CorpusMoments,
@@ -257,30 +257,30 @@ class SingleTopicModel(OfDocuments, Staged):
         """
         return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> CorpusMoments:
+    def _moments(self, rows: Blocks, folds: Folds) -> CorpusMoments:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
-        return moments_of(rows, self.n_components, dealt, n_jobs=self.n_jobs, progress=self.verbose)
+        return moments_of(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
 
-    def _recover(self, moments: CorpusMoments, part: Part, whole: Recovered | None) -> Recovered:
+    def _recover(self, moments: CorpusMoments, subset: Subset, full_fit: Recovered | None) -> Recovered:
         """Theorem 7.2: whiten the pairs, and decompose the triples."""
-        options = {} if whole is None else {"tol": ROUGH}
-        return recover(moments.of(part.groups), self.n_components, self._seed, **options)
+        options = {} if full_fit is None else {"tol": ROUGH}
+        return recover(moments.of(subset.groups), self.n_components, self._seed, **options)
 
-    def _refine(self, found: Recovered, moments: CorpusMoments, part: Part, whole: Any) -> Refined:
+    def _refine(self, recovered: Recovered, moments: CorpusMoments, subset: Subset, full_fit: Any) -> Refined:
         """Passes of leave-one-out assignment over the documents, the largest share first."""
-        return self._assigned(found.found, moments, part)
+        return self._assigned(recovered.found, moments, subset)
 
-    def _restart(self, model: Refined, moments: CorpusMoments, part: Part) -> Refined | None:
+    def _restart(self, model: Refined, moments: CorpusMoments, subset: Subset) -> Refined | None:
         clusters: Clusters = model.parameters
-        return self._assigned(TopicShares(clusters.topics, clusters.shares), moments, part) if self._steps else None
+        return self._assigned(TopicShares(clusters.topics, clusters.shares), moments, subset) if self._steps else None
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, and what all parts share: misfit, topics that predict nothing, documents of several topics."""
         moments: CorpusMoments = fitted.moments
         refined: Refined = fitted.model
-        topics, recovered = refined.parameters.topics, fitted.found
+        topics, recovered = refined.parameters.topics, fitted.recovered
         parts = fitted.errors(self.n_splits)
-        others = other_documents(fitted.rows, moments.dealt, self._steps > 0) if self.n_splits else None
+        others = other_documents(fitted.rows, moments.folds, self._steps > 0) if self.n_splits else None
         misfit = self._misfit(refined.parameters, recovered, moments)
         idle, lines = _idle(lambda groups: self._learned_from(fitted, groups), others, fitted, topics)
         several, more = self._of_several_topics(fitted, parts)
@@ -290,24 +290,24 @@ class SingleTopicModel(OfDocuments, Staged):
         checks += [*more, *lines, *(_settled(refined) if self._steps else [])]
         return checks + self._of_other_documents(fitted, others), parts
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         moments: CorpusMoments = fitted.moments
         self.components_, self.weights_, self.smoothing_, _ = fitted.model.parameters
         self.word_frequencies_ = moments.word_probabilities
-        self._keep_refinement(fitted.model.refinement)
+        self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
         self._confusions = confusions_of(fitted, self.n_splits)
         self._order_words(fitted, moments.documents.length)
 
-    def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
-        return distance(one, other)
+    def _distance(self, first: Refined, second: Refined, moments: Any) -> np.ndarray:
+        return distance(first, second)
 
     def _cost(self) -> Literal["algebra", "passes"]:
         return "passes" if self._steps else "algebra"
 
     def _learned_from(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
         """The likelier one of the two fits on some groups, from their moments and from the fit on all."""
-        fits = [fitted.model_of(groups), fitted.restarted(groups)]
+        fits = [fitted.model_of(groups), fitted.refined_from_full(groups)]
         best: Refined = max(
             (one for one in fits if one is not None), key=lambda one: one.refinement.log_likelihood[-1:].sum()
         )
@@ -319,9 +319,9 @@ class SingleTopicModel(OfDocuments, Staged):
         clusters: Clusters = fitted.model.parameters
         if self._steps:
             return _alike(clusters, fitted.rows, moments.word_probabilities, parts)
-        mixing = Mixing(fitted.found.found.topics)
+        mixing = Mixing(fitted.recovered.found.topics)
         if clear(parts, clusters.topics):
-            mixing = mixing_by_moments(Corpus(moments.of, fitted.found_of, moments.dealt, self._seed))
+            mixing = mixing_by_moments(Corpus(moments.of, fitted.recovery_of, moments.folds, self._seed))
         return mixing.bias(clusters.topics), mixing.of_single_topics()
 
     def _of_other_documents(self, fitted: Fitted, others: OtherDocuments | None) -> list[Check]:
@@ -331,7 +331,7 @@ class SingleTopicModel(OfDocuments, Staged):
         def predicted(others: OtherDocuments) -> np.ndarray:
             return _completion(others.counts, *self._learned_from(fitted, others.learned).model(frequencies))
 
-        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.moments.dealt)
+        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.moments.folds)
 
     @property
     def _steps(self) -> int:
@@ -349,7 +349,7 @@ class SingleTopicModel(OfDocuments, Staged):
             return replace(of_pairs, share=float(np.hypot(of_pairs.share, beyond)))
         return replace(of_tensor, share=max(of_tensor.share, of_pairs.share))
 
-    def _assigned(self, found: TopicShares, moments: CorpusMoments, part: Part) -> Refined:
+    def _assigned(self, found: TopicShares, moments: CorpusMoments, part: Subset) -> Refined:
         """After passes over the documents of a part."""
         if not self._steps:
             return Refined(Clusters(*found, np.full(len(found.shares), SMOOTHING)).sorted(), Refinement.none())
@@ -359,7 +359,7 @@ class SingleTopicModel(OfDocuments, Staged):
         held = Responsibilities.none(some.n_rows, len(frequencies), len(start))
         pseudo = np.array([_PSEUDO * len(frequencies)])
         update = LeaveOneOutUpdate(start, found.shares, pseudo, frequencies, held)
-        refinement = refine(update, over(some, self.n_jobs, self.verbose), self.refine, until=held.settled)
+        refinement = refine(update, over(some, self.n_jobs, self.verbose), self.refine, until=held.converged)
         _, shares, (pseudo,) = refinement.values
         topics = held.estimate(_LEAN * pseudo * frequencies)
         smoothing = (1 - _LEAN) * pseudo / (held.words + pseudo)
@@ -488,12 +488,12 @@ def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
     In further ones, that were chosen for what these documents have, noise is larger than between halves. The shares of the
     topics are those that leave least.
     """
-    second = corpus.of(corpus.dealt.all).second
+    second = corpus.of(corpus.folds.all).second
     leading = np.linalg.eigh(second)[1][:, -len(clusters.topics) :]
     topics, second = clusters.topics @ corpus.moments.coordinates @ leading, leading.T @ second @ leading
     pairs = np.einsum("ki,kj->ijk", topics, topics).reshape(second.size, -1)
     left = second.ravel() - pairs @ np.linalg.lstsq(pairs, second.ravel(), rcond=None)[0]
-    halves = [corpus.of(first).second - corpus.of(other).second for first, other in corpus.dealt.splits]
+    halves = [corpus.of(first).second - corpus.of(other).second for first, other in corpus.folds.splits]
     noise = float(np.mean([((leading.T @ apart @ leading) ** 2).sum() / 4 for apart in halves]))
     whole = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())
     entries = len(second) * (len(second) + 1) / 2
@@ -546,8 +546,8 @@ def _idle(
         half = None
     if half is None or others is None or len(topics) == 1:
         return np.zeros(len(topics)), []
-    dealt: RowGroups = fitted.moments.dealt
-    unseen = fitted.rows.group([g for g in dealt.all if g not in others.learned], dealt)
+    folds: Folds = fitted.moments.folds
+    unseen = fitted.rows.group([g for g in folds.all if g not in others.learned], folds)
     rows = sparse.csr_array(sample_rows(unseen, _DOCUMENTS)[0], dtype=np.float64)
     idle = _unneeded(rows, *half.model(fitted.moments.word_probabilities))
     k = len(idle)

@@ -23,15 +23,15 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from .. import _fields as of
-from .._base import fitting
 from .._parameters import NComponents, Number, OrNone, Seed
-from .._stages import Fitted, Part, Staged
 from .._validation import weighted
 from ..evidence import Check, PartErrors, between
+from ..fitting.base import fitting
+from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
 from ..moments import WordMoments, lda_corrected
-from ..passes import Blocks, RowGroups, deal
+from ..passes import Blocks, Folds, assign_folds
 from ._by_moments import (
     ALPHA0,
     ROUGH,
@@ -253,28 +253,28 @@ class SpectralLDA(Admixture, Staged):
         """
         return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
-        return deal(rows, _SEED)
+    def _assign_folds(self, rows: Blocks) -> Folds:
+        return assign_folds(rows, _SEED)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Counted:
+    def _moments(self, rows: Blocks, folds: Folds) -> _Counted:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
-        corpus = moments_of(rows, self.n_components, dealt, n_jobs=self.n_jobs, progress=self.verbose)
-        moments = _Counted(corpus, self._alpha0(corpus.of(dealt.all)))
+        corpus = moments_of(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
+        moments = _Counted(corpus, self._alpha0(corpus.of(folds.all)))
         return self._with_refiner(moments, in_own_order(rows)) if self.refine else moments
 
-    def _recover(self, moments: _Counted, part: Part, whole: Recovered | None) -> Recovered:
+    def _recover(self, moments: _Counted, subset: Subset, full_fit: Recovered | None) -> Recovered:
         """Whiten M_3 by M_2, and decompose it."""
-        options = {} if whole is None else {"tol": ROUGH}
-        return recover(moments.of(part.groups), self.n_components, _SEED, **options)
+        options = {} if full_fit is None else {"tol": ROUGH}
+        return recover(moments.of(subset.groups), self.n_components, _SEED, **options)
 
-    def _refine(self, found: Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
+    def _refine(self, recovered: Recovered, moments: _Counted, subset: Subset, full_fit: Any) -> Refined:
         """Sample the topics of all words, the largest share first."""
-        topics, dirichlet = found.found.topics, moments.alpha0 * found.found.shares
+        topics, dirichlet = recovered.found.topics, moments.alpha0 * recovered.found.shares
         refiner = moments.refiner
         if refiner is None:
             return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.none())
-        starts = self._starts(found, moments, refiner.order.group(part.groups, refiner.folds))
-        refined = refiner.refined(part.groups, starts)
+        starts = self._starts(recovered, moments, refiner.order.group(subset.groups, refiner.folds))
+        refined = refiner.refined(subset.groups, starts)
         if refined.dirichlet is not None:
             topics, dirichlet = refined.topics, refined.dirichlet
         return Refined(_Mixture(topics, dirichlet, refined).sorted(), refined.refinement)
@@ -295,7 +295,7 @@ class SpectralLDA(Admixture, Staged):
 
     def _with_refiner(self, moments: _Counted, order: OwnOrder) -> _Counted:
         """Return the moments with what refines topics."""
-        folds = order.dealt(moments.corpus.dealt)
+        folds = order.folds(moments.corpus.folds)
         choice = content_folds(order, folds)
 
         def starts_of(groups: tuple[int, ...]) -> Starts:
@@ -316,14 +316,14 @@ class SpectralLDA(Admixture, Staged):
         """Recover the topics of some documents, over the columns of the data."""
         with warnings.catch_warnings():  # All documents have been counted before.
             warnings.simplefilter("ignore")
-            corpus = moments_of(order.blocks, self.n_components, RowGroups(1), n_jobs=self.n_jobs, progress=False)
+            corpus = moments_of(order.blocks, self.n_components, Folds(1), n_jobs=self.n_jobs, progress=False)
         part = recover(lda_corrected(corpus.of((0,)), alpha0), self.n_components, _SEED, tol=ROUGH)
         return replace(part, found=part.found._replace(topics=order.restored(part.found.topics)))
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; the moments, other documents, and alpha_0."""
         moments: _Counted = fitted.moments
-        recovered: Recovered = fitted.found
+        recovered: Recovered = fitted.recovered
         refined: Refined = fitted.model
         topics, corpus, alpha0 = refined.parameters.topics, moments.corpus, moments.alpha0
         parts = fitted.errors(self.n_splits)
@@ -341,20 +341,20 @@ class SpectralLDA(Admixture, Staged):
             *mixing.of_proportions(alpha0),
         ], parts
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _set_fitted_attributes(self, fitted: Fitted) -> None:
         moments: _Counted = fitted.moments
         refined: Refined = fitted.model
         self.components_, self.dirichlet_ = refined.parameters.topics, refined.parameters.dirichlet
         self.alpha0_ = float(self.dirichlet_.sum())
-        self._keep_refinement(refined.refinement)
+        self._set_refinement_attributes(refined.refinement)
         self.prevalence_, self.word_frequencies_ = self.dirichlet_ / self.alpha0_, moments.corpus.word_probabilities
         self.n_passes_ = moments.corpus.n_passes + len(self.refinement_)
         self._n_features_out = len(self.components_)
         self._confusions = confusions_of(fitted, self.n_splits, refined.parameters.refined)
         self._order_words(fitted, moments.corpus.documents.length)
 
-    def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
-        return distance(one, other)
+    def _distance(self, first: Refined, second: Refined, moments: Any) -> np.ndarray:
+        return distance(first, second)
 
     def _cost(self) -> Literal["algebra", "passes"]:
         return "passes" if self.refine else "algebra"
@@ -365,10 +365,10 @@ class SpectralLDA(Admixture, Staged):
         model: _Mixture = fitted.model.parameters
         is_refined = model.refined is not None and model.refined.dirichlet is not None
         if is_refined or not clear(parts, model.topics):
-            return Mixing(fitted.found.found.topics)
-        dealt = moments.corpus.dealt
-        corpus = Corpus(moments.corpus.of, fitted.found_of, dealt, self._seed)
-        others = other_documents(fitted.rows, dealt, refined=False) if self.n_splits else None
+            return Mixing(fitted.recovered.found.topics)
+        folds = moments.corpus.folds
+        corpus = Corpus(moments.corpus.of, fitted.recovery_of, folds, self._seed)
+        others = other_documents(fitted.rows, folds, refined=False) if self.n_splits else None
         return mixing_by_prediction(corpus, moments.alpha0, others)
 
     def _of_other_documents(self, fitted: Fitted) -> list[Check]:
@@ -379,8 +379,8 @@ class SpectralLDA(Admixture, Staged):
             part = fitted.model_of(others.learned).parameters
             return completion(part.topics, part.dirichlet, corpus.word_probabilities, others.counts)
 
-        others = other_documents(fitted.rows, corpus.dealt, self.refine != 0) if self.n_splits else None
-        return prediction_checks(predicted, corpus.word_probabilities, others, fitted.rows, corpus.dealt)
+        others = other_documents(fitted.rows, corpus.folds, self.refine != 0) if self.n_splits else None
+        return prediction_checks(predicted, corpus.word_probabilities, others, fitted.rows, corpus.folds)
 
     def _alpha0(self, moments: WordMoments) -> float:
         """As given, or as found; the proportions of one topic say nothing of it."""

@@ -26,9 +26,9 @@ from numba import njit
 from scipy import sparse
 from scipy.optimize import brentq
 
-from ..._scratch import whole_file
 from ...exceptions import LatentiaError
 from ...likelihood.sampling import alias_tables
+from ...system.scratch import whole_file
 from ._draws import check_sizes, geometric_weights
 
 _BLOCK_ROWS = 4096

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..._threads import for_chunks
+from ...system.threads import for_chunks
 
 _AT_ONCE = 1 << 21  # inner products that are held at a time
 _ROWS = 256

@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..._threads import for_chunks
 from ...exceptions import LatentiaError
+from ...system.threads import for_chunks
 from .bits import popcount
 
 _SHARE = 0.5  # of the pairs of a set, with which each of its nodes makes triples

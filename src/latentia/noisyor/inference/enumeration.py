@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn import get_config
 
-from ..._threads import for_chunks, one_blas_thread
+from ...system.threads import for_chunks, one_blas_thread
 from .network import Prepared
 from .records import EPS, Posteriors
 

@@ -20,8 +20,8 @@ from joblib import effective_n_jobs
 from sklearn import get_config
 
 from ..._parameters import seed_of
-from ..._threads import for_chunks
 from ...exceptions import LatentiaError, LatentiaWarning, warn
+from ...system.threads import for_chunks
 from .enumeration import MOST_CAUSES, enumerate_configurations
 from .network import Network, Prepared, absorb
 from .records import QUICKSCORE, SAMPLING, SEARCH, Posteriors, as_flags, lists_of

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._scratch import can_write, real_path, scratch_folder
 from ...exceptions import FileNotice, LatentiaError, warn
+from ...system.scratch import can_write, real_path, scratch_folder
 from ..cache import read_cache, read_header, remove_cache, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
 from ._sizes import free_memory, rows_fit

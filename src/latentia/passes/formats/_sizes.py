@@ -7,8 +7,8 @@ import math
 import os
 from pathlib import Path
 
-from ..._compressed import is_compressed, max_unpacked_size
 from ...exceptions import LatentiaError
+from ...system.compressed import is_compressed, max_unpacked_size
 
 try:
     import resource

@@ -17,9 +17,9 @@ from typing import IO, Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from ..._compressed import decompressed, uncompressed_name
-from ..._scratch import scratch_folder
 from ...exceptions import FileNotice, LatentiaError, warn, write_parameter
+from ...system.compressed import decompressed, uncompressed_name
+from ...system.scratch import scratch_folder
 
 _CHUNK = 1 << 25
 _LOOKED_AT = 1 << 12  # bytes among which a text has no NUL
@@ -330,7 +330,7 @@ def _byte_bar(path: Path, progress: bool) -> Iterator[Callable[[Any], None]]:
     from rich.markup import escape
 
     from ..._control_characters import escape_controls
-    from ..._terminal import Terminal
+    from ...system.terminal import Terminal
 
     console = Terminal(stderr=True)
     if not (console.is_interactive or console.is_jupyter):  # a log, which has no use for a bar

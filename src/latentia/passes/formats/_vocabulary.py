@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..._compressed import uncompressed_name
 from ...exceptions import LatentiaError
+from ...system.compressed import uncompressed_name
 from ._text import open_unicode
 
 

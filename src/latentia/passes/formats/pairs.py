@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from ..._compressed import is_compressed
 from ...exceptions import LatentiaError
+from ...system.compressed import is_compressed
 from .. import parsing
 from ..cache import CacheWriter
 from ._sizes import MOST, believable

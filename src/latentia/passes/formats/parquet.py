@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._compressed import max_unpacked_size
 from ...exceptions import LatentiaError, MissingExtraError, write_parameter
+from ...system.compressed import max_unpacked_size
 from ..cache import CacheWriter
 
 OPTIONS = ("columns",)

@@ -14,8 +14,8 @@ def progress_bar(progress: bool | str, total: int, unit: str) -> Iterator[Callab
         return
     from rich.markup import escape
 
-    from ._control_characters import escape_controls
-    from ._terminal import Terminal
+    from .._control_characters import escape_controls
+    from .terminal import Terminal
 
     console = Terminal(stderr=True)
     if not (console.is_interactive or console.is_jupyter):

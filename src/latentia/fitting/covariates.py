@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ._base import Estimator, fitted
-from ._parameters import Number, check_parameter
-from ._validation import check_same_rows, number_column
-from .effects import Effects, Estimates, Memberships, least_squares, outcomes
-from .effects.combinations import Combinations
-from .effects.dependence import warn_of_clusters
-from .effects.design import check_independent, clusters_of, columns_by_name, columns_of, design_of
-from .effects.estimates import column_sizes
-from .effects.formulas import check_formula
-from .effects.results import COMBINED
+from .._parameters import Number, check_parameter
+from .._validation import check_same_rows, number_column
+from ..effects import Effects, Estimates, Memberships, least_squares, outcomes
+from ..effects.combinations import Combinations
+from ..effects.dependence import warn_of_clusters
+from ..effects.design import check_independent, clusters_of, columns_by_name, columns_of, design_of
+from ..effects.estimates import column_sizes
+from ..effects.formulas import check_formula
+from ..effects.results import COMBINED
+from .base import Estimator, fitted
 
 _LEVEL = Number(0.0, 1.0)
 

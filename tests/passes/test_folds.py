@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.passes import Blocks, RowGroups, deal, deal_sequences, sample_rows
+from latentia.passes import Blocks, Folds, assign_folds, deal_sequences, sample_rows
 
 
 def groups_of(X, **options):
     blocks = Blocks.from_array(X, **options)
-    return deal(blocks, 0).of(np.arange(X.shape[0]))
+    return assign_folds(blocks, 0).of(np.arange(X.shape[0]))
 
 
 def test_neighbours_go_together_and_groups_are_balanced():
@@ -21,7 +21,7 @@ def test_neighbours_go_together_and_groups_are_balanced():
 
 def test_few_rows_are_dealt_one_by_one():
     X = np.random.default_rng(0).standard_normal((60, 3))
-    assert (groups_of(X) == RowGroups(4, 0).of(np.arange(60))).all()
+    assert (groups_of(X) == Folds(4, 0).of(np.arange(60))).all()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -39,7 +39,7 @@ def test_copies_go_together(kind, order):
 
 def test_short_rows_of_whole_numbers_are_alike_by_accident():
     X = (np.random.default_rng(2).random((3000, 6)) < 0.3).astype(float)
-    assert deal(Blocks.from_array(X), 0).leaders is None
+    assert assign_folds(Blocks.from_array(X), 0).leaders is None
 
 
 def test_long_binary_rows_that_repeat_are_copies():
@@ -53,16 +53,16 @@ def test_long_binary_rows_that_repeat_are_copies():
 def test_a_few_rows_that_occur_twice_change_nothing():
     X = np.random.default_rng(4).standard_normal((3000, 3))
     X[:50] = X[50:100]
-    assert deal(Blocks.from_array(X), 0).leaders is None
+    assert assign_folds(Blocks.from_array(X), 0).leaders is None
 
 
 def test_selected_rows_are_dealt_as_in_the_source():
     rng = np.random.default_rng(5)
     X = np.repeat(rng.standard_normal((300, 3)), 6, axis=0)[rng.permutation(1800)]
     blocks = Blocks.from_array(X)
-    dealt = deal(blocks, 0)
-    half = blocks.group((0, 1), dealt)
-    assert half.n_rows == np.isin(dealt.of(np.arange(1800)), (0, 1)).sum()
+    folds = assign_folds(blocks, 0)
+    half = blocks.group((0, 1), folds)
+    assert half.n_rows == np.isin(folds.of(np.arange(1800)), (0, 1)).sum()
     for row in np.unique(half.table(), axis=0)[:20]:
         assert (half.table() == row).all(axis=1).sum() == (row == X).all(axis=1).sum()
 
@@ -86,8 +86,8 @@ def test_copies_of_sequences_are_dealt_together(block_rows):
     symbols = np.random.default_rng(6).integers(0, 6, (40, 50))
     order = np.random.default_rng(7).permutation(np.repeat(np.arange(40), 5))
     X = symbols[order].reshape(-1, 1).astype(float)
-    dealt = deal_sequences(Blocks.from_array(X, lengths=[50] * 200, block_rows=block_rows), 0, 10)
-    groups = dealt.of(np.arange(len(X))).reshape(200, 50)
+    folds = deal_sequences(Blocks.from_array(X, lengths=[50] * 200, block_rows=block_rows), 0, 10)
+    groups = folds.of(np.arange(len(X))).reshape(200, 50)
     for number in range(40):
         assert (groups[order == number] == groups[order == number][0]).all()
     assert len(np.unique(groups)) == 4

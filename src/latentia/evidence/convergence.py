@@ -9,7 +9,7 @@ from .checks import Check, at_most
 _STILL = 0.1  # nats that a step may gain, or all further steps together, where EM has converged
 
 
-def settled_checks(refinement: Any, share: float | None = None) -> list[Check]:
+def convergence_checks(refinement: Any, share: float | None = None) -> list[Check]:
     """One line where a fit was refined: what further steps would gain, or what the last of a given number did.
 
     Parameters

@@ -19,17 +19,17 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
-from . import _fields as of
-from ._base import fitting, without_fit
-from ._records import attributes_of
-from ._stages import Staged
-from ._threads import one_blas_thread
-from ._validation import table_blocks, weighted
-from .evidence import Check, at_most
-from .exceptions import DroppedDataWarning, LatentiaError, warn
-from .moments import WIDEST, FramedSums, Sums, WideSums, check_width
-from .passes import Blocks, RowGroups, deal_by_content
-from .passes.dask import in_blocks
+from .. import _fields as of
+from .._validation import table_blocks, weighted
+from ..evidence import Check, at_most
+from ..exceptions import DroppedDataWarning, LatentiaError, warn
+from ..moments import WIDEST, FramedSums, Sums, WideSums, check_width
+from ..passes import Blocks, Folds, deal_by_content
+from ..passes.dask import in_blocks
+from ..system.threads import one_blas_thread
+from .base import fitting, without_fit
+from .records import attributes_of
+from .stages import Staged
 
 _LAYOUT = (
     "n_features_in_",
@@ -88,7 +88,7 @@ class Additive(Staged):
         """The rows, checked; with ``reset=False`` against the columns that the estimator knows."""
         return table_blocks(self, X, reset=reset)
 
-    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Any:
+    def _sums(self, rows: Any, folds: Folds, like: Any) -> Any:
         """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``.
 
         Of wide tables in a frame, where the family has one.
@@ -98,9 +98,9 @@ class Additive(Staged):
         framed = self._spare is not None and isinstance(k, Integral) and width > WIDEST
         if framed or isinstance(like, WideSums):
             directions = int(cast(int, k)) + (self._spare or 0) if like is None else 0
-            return WideSums.of_blocks(rows, self._order, dealt, directions, like, **options)
+            return WideSums.of_blocks(rows, self._order, folds, directions, like, **options)
         check_width(width)
-        return FramedSums.of_blocks(rows, self._order, dealt, like, **options)
+        return FramedSums.of_blocks(rows, self._order, folds, like, **options)
 
     def _of_sums(self, sums: Any) -> Any:
         """What ``_moments`` returns, from sums."""
@@ -110,7 +110,7 @@ class Additive(Staged):
         """What ``_moments`` returns, with rows on which the answer is refined."""
         return moments
 
-    def _by_content(self, rows: Any) -> RowGroups:
+    def _by_content(self, rows: Any) -> Folds:
         """Groups of rows that hang on what is in a row alone."""
         return deal_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows), self._groups)
 
@@ -263,15 +263,15 @@ class Additive(Staged):
             self.refine = 0
         try:
             exact = self._of_sums(sums) if rows is None else self._refined_on(self._of_sums(sums), rows)
-            super()._fit_stages(rows, exact, RowGroups(self._groups) if rows is None else self._dealt(rows))
+            super()._fit_stages(rows, exact, Folds(self._groups) if rows is None else self._assign_folds(rows))
         finally:
             if asked is not None:
                 self.refine = asked
 
-    def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
+    def _fit_stages(self, rows: Any, exact: Any = None, folds: Folds | None = None) -> Self:
         if exact is None and self.keep_moments:
             return self._fit_sums(self._summed(rows, None), None)
-        return super()._fit_stages(rows, exact, dealt)
+        return super()._fit_stages(rows, exact, folds)
 
 
 def merge(models: Sequence[M]) -> M:
@@ -344,9 +344,9 @@ def _layout_of(model: Any) -> dict[str, Any]:
     return {name: vars(model)[name] for name in _LAYOUT if name in vars(model)}
 
 
-def _digest(dealt: RowGroups) -> str:
+def _digest(folds: Folds) -> str:
     """Of the content of rows, in any order."""
-    leaders = dealt.leaders
+    leaders = folds.leaders
     return sha256(np.sort(leaders).tobytes()).hexdigest() if leaders is not None else ""
 
 

@@ -14,12 +14,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from ._fields import MOST, MOST_SINGLE, Field, Letters
-from ._parameters import check_parameters
-from ._validation import check_vocabulary
-from .evidence import Evidence
-from .exceptions import LatentiaError
-from .words import UnsavedVectorizer, WordVectorizer
+from .._fields import MOST, MOST_SINGLE, Field, Letters
+from .._parameters import check_parameters
+from .._validation import check_vocabulary
+from ..evidence import Evidence
+from ..exceptions import LatentiaError
+from ..words import UnsavedVectorizer, WordVectorizer
 
 _OF_SUMS = 1e-9  # by which sums of distributions may differ from one
 _MAY_BE_ZERO = "EDPHU*"  # letters of sizes

@@ -30,10 +30,10 @@ def deals(encoded: Encoded, n_components: int, seed: int) -> list[Encoded]:
     if features.shapes[0][1] <= _MOST_FEATURES:
         correlations = _correlations(features)
         ways.sort(key=lambda views: -_least([_features(columns, view) for view in views], correlations, n_components))
-    return [_dealt(encoded, views) for views in ways[:_TRIED]]
+    return [_split_columns(encoded, views) for views in ways[:_TRIED]]
 
 
-def _dealt(encoded: Encoded, views: list[list[int]]) -> Encoded:
+def _split_columns(encoded: Encoded, views: list[list[int]]) -> Encoded:
     columns, table = replace(encoded.columns, views=views), encoded.blocks.table()
     return Encoded(columns, Blocks.from_array(*[table[:, _features(encoded.columns, view)] for view in views]))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .blocks import Blocks, RowGroups, mixed_bits
+from .blocks import Blocks, Folds, mixed_bits
 
 _STRETCHES = 200
 _SAMPLE = 2000  # rows in which copies are looked for
@@ -30,7 +30,7 @@ _FEWEST_LEADERS = 8  # for each group: of fewer, a group of four has none in one
 _ONCE = 0.5  # of the different rows, which then are there once, in a source that does not repeat itself
 
 
-def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
+def assign_folds(blocks: Blocks, seed: int, n: int = 4) -> Folds:
     """Groups of the rows of blocks without sequences, for error bars.
 
     A sample of the rows tells whether the source repeats itself; only then are all of them read for it. Where there are no more
@@ -47,19 +47,19 @@ def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
 
     Returns
     -------
-    RowGroups
+    Folds
     """
     n_rows = blocks.shapes[0][0]
-    dealt = RowGroups(n, seed, max(1, n_rows // _STRETCHES))
+    folds = Folds(n, seed, max(1, n_rows // _STRETCHES))
     if n == 1 or not _repeats(blocks):
-        return dealt
+        return folds
     leaders = _first_copies(blocks)
     if leaders is None:
-        return dealt
-    return deal_together(dealt, leaders)
+        return folds
+    return join_copies(folds, leaders)
 
 
-def deal_by_content(blocks: Blocks, n: int = 4) -> RowGroups:
+def deal_by_content(blocks: Blocks, n: int = 4) -> Folds:
     """Groups of the rows of blocks without sequences that hang on nothing but what is in a row: one pass.
 
     Sums of groups can then be added to those of other rows, in any order. Copies of a row are together, and neighbours are not.
@@ -73,15 +73,15 @@ def deal_by_content(blocks: Blocks, n: int = 4) -> RowGroups:
 
     Returns
     -------
-    RowGroups
+    Folds
     """
     leaders, n_parts = np.zeros(blocks.shapes[0][0], np.int64), len(blocks.shapes)
     for block in blocks:
         leaders[block.rows] = (_hashes(block[:n_parts]) >> np.uint64(1)).astype(np.int64)
-    return RowGroups(n, 0, leaders=leaders)
+    return Folds(n, 0, leaders=leaders)
 
 
-def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGroups:
+def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> Folds:
     """Groups of the steps of sequences: stretches together, and sequences together with their first copies.
 
     Parameters
@@ -97,11 +97,11 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGr
 
     Returns
     -------
-    RowGroups
+    Folds
     """
-    dealt = RowGroups(n, seed, stretch)
+    folds = Folds(n, seed, stretch)
     if blocks.lengths is None or len(blocks.lengths) < 2:
-        return dealt
+        return folds
     numbers = np.unique(np.linspace(0, len(blocks) - 1, min(len(blocks), _STRIPS)).round().astype(int))
     found = [_sequences(blocks[int(number)]) for number in numbers]
     hashes = np.concatenate([hashes[distinct] for _, _, hashes, distinct in found])
@@ -109,7 +109,7 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGr
     counts = np.unique(hashes, return_counts=True)[1]
     pairs = float((counts * (counts - 1) / 2).sum())
     if pairs < _FEWEST_PAIRS or 2 * pairs * len(blocks.lengths) / (n_seen * (n_seen - 1)) < _REPEATED:
-        return dealt
+        return folds
     found = found if len(numbers) == len(blocks) else [_sequences(block) for block in blocks]
     starts, lengths, hashes, distinct = (np.concatenate(parts) for parts in zip(*found, strict=True))
     hashes = np.where(distinct, hashes, np.arange(len(hashes), dtype=np.uint64))
@@ -118,10 +118,10 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGr
     rows = np.repeat(starts, lengths) + np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     leaders = np.arange(int(rows.max()) + 1)
     leaders[rows] = rows + shift
-    return deal_together(dealt, leaders)
+    return join_copies(folds, leaders)
 
 
-def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> RowGroups:
+def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> Folds:
     """Groups of the steps of sequences that hang on nothing but what is in a sequence: one pass.
 
     Stretches of a sequence go to all groups alike, as far as there are enough.
@@ -137,7 +137,7 @@ def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> RowGr
 
     Returns
     -------
-    RowGroups
+    Folds
     """
     leaders = np.zeros(blocks.shapes[0][0], np.int64)
     for block in blocks:
@@ -146,7 +146,7 @@ def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> RowGr
         # The groups of n numbers one after another are different.
         first = (mixed_bits(hashes) >> np.uint64(2)).astype(np.int64) // n * n
         leaders[block.rows] = np.repeat(first, lengths) + place // stretch
-    return RowGroups(n, 0, leaders=leaders)
+    return Folds(n, 0, leaders=leaders)
 
 
 def content_keys(table: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -191,9 +191,9 @@ def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
     return blocks.some_rows(max(min(most, _SAMPLE_ENTRIES // max(width, 1)), _FEWEST_ROWS))
 
 
-def deal_together(dealt: RowGroups, leaders: np.ndarray) -> RowGroups:
+def join_copies(folds: Folds, leaders: np.ndarray) -> Folds:
     """Groups with rows of one leader together, unless these are so few that a group may have none."""
-    return replace(dealt, leaders=leaders) if len(np.unique(leaders)) > _FEWEST_LEADERS * dealt.n else dealt
+    return replace(folds, leaders=leaders) if len(np.unique(leaders)) > _FEWEST_LEADERS * folds.n else folds
 
 
 def _repeats(blocks: Blocks) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from .exceptions import LatentiaError
+from ..exceptions import LatentiaError
 
 try:
     import fcntl

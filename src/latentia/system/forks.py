@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from .exceptions import LatentiaError
+from ..exceptions import LatentiaError
 
 _lacks_threads = False
 

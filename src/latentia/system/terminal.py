@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ._control_characters import escape_controls
+from .._control_characters import escape_controls
 
 
 class Terminal(Console):

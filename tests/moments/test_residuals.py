@@ -15,7 +15,7 @@ from latentia.moments import (
     left_within_views,
     means_given_middle,
 )
-from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.passes import Blocks, Folds, accumulate
 
 K, D, N = 3, 5, 20_000
 
@@ -27,13 +27,13 @@ def moments(rng, spoilt=0.0, repeats=1):
     other = rng.standard_normal((len(labels), 1))
     views = [mean[labels] + rng.standard_normal((len(labels), D)) + spoilt * other for mean in means]
     blocks = Blocks.from_array(*[np.repeat(view, repeats, axis=0) for view in views])
-    dealt = RowGroups(4, 0, repeats)
+    folds = Folds(4, 0, repeats)
     coordinates = [Coordinates(np.zeros(D), np.eye(D)) for _ in range(3)]
-    statistic = ViewMoments(coordinates, lambda block: (block, dealt.of(block.rows)))
+    statistic = ViewMoments(coordinates, lambda block: (block, folds.of(block.rows)))
     sums = accumulate(blocks, statistic)
-    halves = [(statistic.of(sums, one), statistic.of(sums, two)) for one, two in dealt.splits]
+    halves = [(statistic.of(sums, one), statistic.of(sums, two)) for one, two in folds.splits]
     variances = [view.var(axis=0) for view in views]
-    return statistic.of(sums, dealt.all), halves, coordinates, means, np.full(K, 1 / K), variances
+    return statistic.of(sums, folds.all), halves, coordinates, means, np.full(K, 1 / K), variances
 
 
 def ratios(m, halves, coordinates, means, weights, variances):

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .exceptions import FileNotice, LatentiaError, warn
+from ..exceptions import FileNotice, LatentiaError, warn
 
 _VARIABLE = "NUMBA_CACHE_DIR"
 

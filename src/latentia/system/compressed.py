@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .exceptions import LatentiaError
+from ..exceptions import LatentiaError
 
 _ENDINGS = (".gz", ".bz2", ".xz")
 _MOST_ALWAYS = 1 << 28  # Every file may unpack to so many bytes,

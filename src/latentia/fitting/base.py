@@ -18,22 +18,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from . import _fields as of
-from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
-from ._presentation import shown_by
-from ._threads import one_blas_thread
-from ._validation import check_same_rows
-from .evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enough
-from .exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
-from .metrics.matching import nearest_distances
-from .passes import Blocks
-from .passes.blocks import random_groups
-from .passes.checkpoint import Identity, fit_kept
-from .passes.dask import in_blocks
+from .. import _fields as of
+from .._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
+from .._presentation import presenters
+from .._validation import check_same_rows
+from ..evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enough
+from ..exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
+from ..metrics.matching import nearest_distances
+from ..passes import Blocks
+from ..passes.blocks import random_groups
+from ..passes.checkpoint import Identity, fit_kept
+from ..passes.dask import in_blocks
+from ..system.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from .evidence import Evidence
-    from .summaries import Summary, Table
+    from ..evidence import Evidence
+    from ..summaries import Summary, Table
 
 _MOST_DRAWN = 10**8
 _MOST_TRIED = 40  # components, where a smaller number than was asked for is looked for
@@ -152,7 +152,7 @@ class Estimator(BaseEstimator):
         -------
         Path of the file
         """
-        return shown_by["report"](path, self, *data, **options)
+        return presenters["report"](path, self, *data, **options)
 
     def summary(self, *data: Any, **options: Any) -> Summary:
         """Say what was found, and how far it can be trusted, as data: what `report` writes, and tables, files and figures show.
@@ -167,7 +167,7 @@ class Estimator(BaseEstimator):
         latentia.summaries.Summary
             Its ``tables`` are dictionaries of names and `latentia.summaries.Table`, each with ``rows()`` and ``to_frame()``.
         """
-        return shown_by["summary"](self, *data, **options)
+        return presenters["summary"](self, *data, **options)
 
     def methods_text(self) -> str:
         """Return a paragraph for the methods section of a paper: model, settings, evidence, and what was not measured.
@@ -178,7 +178,7 @@ class Estimator(BaseEstimator):
             Every number in it is the fit's own. What the data were, and why, is yours to add.
         """
         check_is_fitted(self, "evidence_")
-        return str(shown_by["methods_text"](self))
+        return str(presenters["methods_text"](self))
 
     @property
     def tables(self) -> dict[str, Table]:

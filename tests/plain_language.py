@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905 (lists of words are easier to read as texts)
 """Refuse names and first sentences that a stranger cannot read: ``python tests/plain_language.py [--list] [PATH...]``.
 
 A name is a noun phrase for data and a verb phrase for functions; a docstring opens with an imperative or a noun phrase. Of each

@@ -56,7 +56,7 @@ FLOORS = (
     {"_control_characters"}, {"exceptions", "_presentation", "families"}, {"system"},
     {"_archive", "_entries", "_fields", "_frames", "_parameters"},
     {"words"}, {"passes"}, {"reading"}, {"_validation"},
-    {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},
+    {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"papers"}, {"metrics"}, {"evidence"}, {"effects"},
     {"datasets"}, {"_summary_text"}, {"summaries"}, {"fitting"},
     FAMILIES, {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip

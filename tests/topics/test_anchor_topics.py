@@ -7,7 +7,7 @@ from scipy import sparse
 
 from latentia import LatentiaError, load, save
 from latentia.datasets import planted
-from latentia.exceptions import AnchorWarning, DroppedDataWarning, NegativeRecoveryWarning, NonIntegerCountWarning
+from latentia.exceptions import AnchorWarning, DroppedDataWarning, NonIntegerCountWarning
 from latentia.metrics import nearest_distances, recovery_errors
 from latentia.passes import Blocks, Folds, write_cache
 from latentia.topics import AnchorTopics, _anchors
@@ -210,12 +210,6 @@ def test_strength_is_the_share_of_a_words_occurrences():
     assert np.abs(strength.components_ - topics).sum(axis=1).max() < 0.05  # of all topics, as none is too far out
 
 
-@pytest.mark.parametrize(("recover", "anchors"), [("kl", [{4: 0.5}]), ("inverse", [[4, 5]]), ("inverse", [{4: 0.5}])])
-def test_recoveries_refuse_anchors_that_they_would_ignore(corpus, recover, anchors):
-    with pytest.raises(LatentiaError, match=f"recover='{recover}'"):
-        AnchorTopics(10, recover=recover, anchors=anchors).fit(corpus.counts)
-
-
 def test_reanchor_edits_without_the_data(corpus):
     model = AnchorTopics(10, refine=0).fit(corpus.counts)
     kept = model.components_.copy()
@@ -304,15 +298,6 @@ def test_evidence_stays_what_it_was_when_the_model_is_fitted_again(corpus):
     assert (evidence.stability(corpus.counts, n_splits=1) == before).all()
 
 
-@pytest.mark.filterwarnings("ignore::latentia.exceptions.NegativeRecoveryWarning")
-@pytest.mark.parametrize("recover", ["kl", "inverse"])
-def test_recoveries_without_error_bars_say_so(corpus, recover):
-    model = AnchorTopics(10, recover=recover, refine=0).fit(corpus.counts)
-    assert model.evidence_.component_errors is None
-    assert recover in model.evidence_["expected error"].meaning
-    assert model.n_passes_ == 4
-
-
 def test_halves_that_cannot_carry_the_topics(corpus):
     model = AnchorTopics(6, min_df=1).fit(corpus.counts[:8])
     assert not model.evidence_.holds
@@ -387,23 +372,13 @@ def test_no_splits_no_verdict(corpus):
     assert model.evidence_["expected error"].measured is None
 
 
-# --- recoveries -------------------------------------------------------------------------------------------------
+# --- embeddings -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("embedding", ["subspace", "projection"])
-@pytest.mark.parametrize("recover", ["l2", "kl"])
-def test_recoveries_on_documents(corpus, embedding, recover):
-    model = AnchorTopics(10, embedding=embedding, recover=recover, min_df=20, n_splits=1).fit(corpus.counts)
+def test_recovery_from_documents(corpus, embedding):
+    model = AnchorTopics(10, embedding=embedding, min_df=20, n_splits=1).fit(corpus.counts)
     assert recovery_errors(model.components_, corpus.topics).mean() < 0.5
-
-
-def test_inverse_warns_of_negatives_and_returns_none(corpus):
-    few = corpus.counts[:150]
-    frequent = [int(word) for word in np.argsort(-np.asarray(few.sum(axis=0)).ravel())[:10]]
-    with pytest.warns(NegativeRecoveryWarning, match="recover='l2' does not"):
-        model = AnchorTopics(10, recover="inverse", anchors=frequent, n_splits=0).fit(few)
-    assert (model.components_ >= 0).all()
-    np.testing.assert_allclose(model.components_.sum(axis=1), 1)
 
 
 # --- bad input --------------------------------------------------------------------------------------------------
@@ -416,7 +391,6 @@ def test_inverse_warns_of_negatives_and_returns_none(corpus):
         ({"n_components": 2.5}, "n_components=2.5"),
         ({"embedding": "pca"}, "embedding='pca': use one of 'subspace', 'projection'"),
         ({"anchors": "random"}, "anchors='random'"),
-        ({"recover": "l3"}, "recover='l3'"),
         ({"refine": -1}, "refine=-1"),
         ({"tol": 0}, "tol=0"),
         ({"tol": "a"}, "tol='a'"),

@@ -113,7 +113,6 @@ class KeptSketches:
     kept: CorpusSums
     folds: Folds
     n_passes: ClassVar = 2
-    q: ClassVar = None
     documents: ClassVar = None
 
     def embedding(self, groups: tuple[int, ...], n_components: int | None = None) -> Embedding:
@@ -129,7 +128,6 @@ class AddedDocuments(Additive):
 
     _groups = 2
     embedding: Any
-    recover: Any
 
     def _read(self, X: Any, *, reset: bool = True) -> Blocks:
         texts = texts_of(X)
@@ -138,12 +136,11 @@ class AddedDocuments(Additive):
         return self._blocks(X, reset=reset)  # type: ignore[attr-defined,no-any-return]
 
     def _sums(self, rows: Blocks, folds: Folds, like: CorpusSums | None) -> CorpusSums:
-        for name, needed in (("embedding", "projection"), ("recover", "l2")):
-            if getattr(self, name) != needed:
-                raise LatentiaError(
-                    f"moments are kept with {name}={needed!r}: others are made of the documents, in several passes.",
-                    parameter=name, value=getattr(self, name),
-                )  # fmt: skip
+        if self.embedding != "projection":
+            raise LatentiaError(
+                "moments are kept with embedding='projection': others are made of the documents, in several passes.",
+                parameter="embedding", value=self.embedding,
+            )  # fmt: skip
         seed = seed_of(self.random_state) if like is None else like.seed  # type: ignore[attr-defined]
         return CorpusSums.of_blocks(rows, folds, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
 

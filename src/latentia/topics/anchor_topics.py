@@ -60,7 +60,7 @@ from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, Measured, anchor_checks, own_share, share_left_out
 from ._kept import AddedDocuments, CorpusSums, KeptSketches
 from ._prediction import OtherDocuments, other_documents, prediction_checks
-from ._recover import inverse_topics, kl_topics, l2_topics
+from ._recover import recover_topics
 from ._refine import (
     RefinedTopics,
     Refiner,
@@ -107,16 +107,13 @@ class AnchorTopics(Admixture, AddedDocuments):
         whose occurrences count together (a tandem anchor), or a dict from words to strengths, the share of a word's
         occurrences that belong to the topic. Words are column names or numbers. Entries without a usable word are
         skipped, and topics without an entry get greedy anchors.
-    recover : {"l2", "kl", "inverse"}, default="l2"
-        RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass). The fit measures no
-        errors for the latter two; ``evidence_.stability`` does.
     refine : int or "auto", default="auto"
         Sweeps over the documents that refine the recovered topics (difference 9). "auto" samples the topics of all words
         from the topics of the anchors, or from more of them where the data has more directions, whichever predicts other
         documents better: 20 to 100 sweeps until the likelihood rises no more, and 40 that are averaged. Where sampling
         predicts clearly worse than the recovered topics or than sweeps of collapsed variational Bayes, these stand. Counts
-        that are not whole are swept, not sampled. There is no refinement in the
-        papers' variants (``embedding="projection"``, ``recover`` other than "l2"). A number sets how many sweeps there are,
+        that are not whole are swept, not sampled. With
+        ``embedding="projection"`` there is no refinement. A number sets how many sweeps there are,
         from the topics of the anchors: half of them are averaged. 0 keeps to the theorems. See ``refinement_``, and in the
         evidence *refinement has converged* and *noise of the draws*.
     min_df : int, optional
@@ -228,7 +225,6 @@ class AnchorTopics(Admixture, AddedDocuments):
     _constraints: ClassVar = {
         "embedding": Choice("subspace", "projection"),
         "anchors": Anything(),
-        "recover": Choice("l2", "kl", "inverse"),
         "min_df": OrNone(Integer(0)),
         "runoff_df": Integer(0),
         "dirichlet": Choice("likelihood", "moments"),
@@ -249,7 +245,6 @@ class AnchorTopics(Admixture, AddedDocuments):
         *,
         embedding: Literal["subspace", "projection"] = "subspace",
         anchors: Any = "greedy",
-        recover: Literal["l2", "kl", "inverse"] = "l2",
         refine: Refine = "auto",
         min_df: int | None = None,
         runoff_df: int = 2,
@@ -266,7 +261,6 @@ class AnchorTopics(Admixture, AddedDocuments):
         self.n_components = n_components
         self.embedding = embedding
         self.anchors = anchors
-        self.recover = recover
         self.refine = refine
         self.min_df = min_df
         self.runoff_df = runoff_df
@@ -343,7 +337,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         if isinstance(moments.sketches, KeptSketches):
             tol = min(self.tol, _KEPT_TOL)
         anchors = choose_anchors(embedding, moments.n_topics, *choice)
-        topics = _from_anchors(self, anchors, embedding, choice.codes, moments.sketches.q, tol)
+        topics = recover_topics(embedding, anchors, choice.codes, tol=tol, n_jobs=self.n_jobs)
         return _Recovered(anchors, moments.words.spread(topics))
 
     def _refine(self, recovered: _Recovered, moments: _Counted, subset: Subset, full_fit: Any) -> Refined:
@@ -356,8 +350,7 @@ class AnchorTopics(Admixture, AddedDocuments):
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; anchors, other documents, and sweeps."""
         learned: RefinedTopics = fitted.model.parameters
-        unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
-        parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.none(unmeasured)
+        parts = fitted.errors(self._splits(learned))
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
         others = [] if parts.errors is None or fitted.rows is None else self._of_other_documents(fitted)
         parts = with_spread(parts, learned, fitted.recovered.topics, others).widened(bias, self._farthest)
@@ -419,7 +412,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         documents, words = Documents(), Words(np.arange(len(q)), np.full(len(q), np.inf), q.sum(axis=1))
         embedding = _embedding.exact(q, self.n_components, self.embedding, self._seed)
         anchors = choose_anchors(embedding, self.n_components, *self._choice(documents, words))
-        topics = _from_anchors(self, anchors, embedding, words.codes, q, tol)
+        topics = recover_topics(embedding, anchors, words.codes, tol=tol, n_jobs=self.n_jobs)
         self._read_off(embedding, anchors, topics, words, documents)
         self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
         return self._without_parts("There are no documents to split.")
@@ -440,7 +433,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         -------
         AnchorTopics
             A new model; this one is unchanged. Its expected errors need the data (``evidence_.stability(X)``), and its
-            topics are recovered by "l2" and not refined, since the rest needs the documents.
+            topics are not refined, since that needs the documents.
         """
         if (anchors is None) == (replace is None):
             raise LatentiaError("reanchor: give either anchors= for all topics or replace= for some.")
@@ -452,7 +445,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         if replace is not None:
             anchors = _replaced(model._anchors, replace)
             model.n_components = len(anchors)
-        model.anchors, model.refine, model.recover = anchors, 0, "l2"
+        model.anchors, model.refine = anchors, 0
         check_parameters(model)
         model._check_parameters()
         check_vocabulary(model)
@@ -467,7 +460,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         model.anchors = [dict(zip(anchor.words, anchor.strengths, strict=True)) for anchor in choice.given]
         model.n_components = max(model.n_components, n_given)
         chosen = choose_anchors(embedding, model.n_components, *choice)
-        topics = words.spread(_from_anchors(model, chosen, embedding, words.codes, None, model.tol))
+        topics = words.spread(recover_topics(embedding, chosen, words.codes, tol=model.tol, n_jobs=model.n_jobs))
         model._read_off(embedding, chosen, topics, words, model._documents)
         model.dirichlet_ = self.dirichlet_.sum() * model.prevalence_
         return model._without_parts("The anchors were edited: call evidence_.stability(X).")
@@ -484,9 +477,8 @@ class AnchorTopics(Admixture, AddedDocuments):
 
     @property
     def _steps(self) -> Refine:
-        """Sweeps; "auto" makes none of the variants of the papers."""
-        of_papers = self.embedding == "projection" or self.recover != "l2"
-        return 0 if self.refine == "auto" and of_papers else self.refine
+        """Sweeps; "auto" makes none with the thesis's random projection."""
+        return 0 if self.refine == "auto" and self.embedding == "projection" else self.refine
 
     # --- within the stages --------------------------------------------------------------------------------------
 
@@ -524,9 +516,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         return replace(moments, refiner=refiner)
 
     def _splits(self, learned: RefinedTopics) -> int:
-        """How many pairs of halves are fitted: one where that takes sweeps, none where the recovery takes a pass."""
-        if self.recover != "l2":
-            return 0
+        """Return how many pairs of halves are fitted: at most one where that takes sweeps."""
         return min(self.n_splits, 1) if learned.is_swept else self.n_splits
 
     def _of_other_documents(self, fitted: Fitted) -> list[Check]:
@@ -771,17 +761,6 @@ def _replaced(anchors: list[Anchor], replace: Mapping[int, Any]) -> list[Any]:
     if unknown:
         raise LatentiaError(f"reanchor: there is no topic {unknown[0]}; topics are 0 to {len(anchors) - 1}.")
     return [anchor for k, own in enumerate(anchors) if (anchor := replace.get(k, own)) is not None]
-
-
-def _from_anchors(
-    method: AnchorTopics, anchors: list[Anchor], embedding: Embedding, codes: np.ndarray, q: Any, tol: float
-) -> np.ndarray:
-    """Topics over the columns of the embedding, (K, V')."""
-    if method.recover == "inverse":
-        return inverse_topics(embedding, anchors, codes, q)
-    if method.recover == "kl":
-        return kl_topics(embedding, anchors, codes, q, tol=tol, random_state=method._seed)
-    return l2_topics(embedding, anchors, codes, tol=tol, n_jobs=method.n_jobs)
 
 
 def _proportions(model: AnchorTopics, documents: sparse.csr_array) -> np.ndarray:

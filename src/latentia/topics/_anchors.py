@@ -22,12 +22,12 @@ from ..exceptions import AnchorWarning, LatentiaError, warn
 from ..simplex import farthest_vertices, robust_loners, simplex_least_squares
 from ._corpus import Words
 from ._embedding import Embedding
-from ._pooled import NoisyPoints, pooled_vertices, sharpened_vertices
+from ._pooled import NoisyPoints, find_pooled_vertices, sharpen_vertices
 
-MOST_LONERS = 2000
-_LEAST_HELD = 1e-3  # weight of an anchor's own topic
-_OFTEN = 10  # documents that an exclusive word is in; of the largest share that a word of the topic has there
-_NEARLY = 0.9
+MAX_LP_CANDIDATES = 2000
+_MIN_TOPIC_WEIGHT = 1e-3  # weight of an anchor's own topic
+_MIN_DOCUMENTS = 10  # documents that an exclusive word is in; of the largest share that a word of the topic has there
+_NEARLY_LARGEST = 0.9
 _STRENGTH = Number(0, 1, "high")
 
 
@@ -57,47 +57,47 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
         Column of the embedding for every word, -1 for a word that is too rare to have its own.
     """
     columns = {str(name): i for i, name in enumerate(names)} if names is not None else {}
-    parsed, missing, rare = [], [], []
+    user_anchors, missing_words, rare_words = [], [], []
     for anchor in anchors:
         if isinstance(anchor, Anchor):
-            parsed.append(anchor)
+            user_anchors.append(anchor)
             continue
-        kept = []
-        for word, strength in _strengths(anchor):
+        usable_words = []
+        for word, strength in _parse_strengths(anchor):
             if not _STRENGTH.allows(strength):
                 raise LatentiaError(f"Anchor {word!r}: strength {strength!r} must be above 0 and at most 1.")
-            column = _column(word, columns, names, len(codes))
+            column = _find_column(word, columns, names, len(codes))
             if column is None:
-                missing.append(word)
+                missing_words.append(word)
             elif codes[column] < 0:
-                rare.append(word)
+                rare_words.append(word)
             else:
-                kept.append((column, float(strength)))
-        if kept:
-            parsed.append(Anchor(tuple(c for c, _ in kept), tuple(s for _, s in kept)))
-    if missing or rare:
-        reasons = [f"{len(missing)} not in the vocabulary: {_listed(missing)}"] if missing else []
-        reasons += [f"{len(rare)} in too few documents: {_listed(rare)}"] if rare else []
+                usable_words.append((column, float(strength)))
+        if usable_words:
+            user_anchors.append(Anchor(tuple(c for c, _ in usable_words), tuple(s for _, s in usable_words)))
+    if missing_words or rare_words:
+        reasons = [f"{len(missing_words)} not in the vocabulary: {_list_words(missing_words)}"] if missing_words else []
+        reasons += [f"{len(rare_words)} in too few documents: {_list_words(rare_words)}"] if rare_words else []
         warn(f"Anchor words skipped, {'; '.join(reasons)}.", AnchorWarning)
-    words = [word for anchor in parsed for word in anchor.words]
+    words = [word for anchor in user_anchors for word in anchor.words]
     repeated = sorted({word for word in words if words.count(word) > 1})
     if repeated:
         label = str(names[int(repeated[0])]) if names is not None else repeated[0]
         raise LatentiaError(
             f"The word {label!r} is an anchor more than once: topics with the same anchor are one topic."
         )
-    if len(anchors) and not parsed:
+    if len(anchors) and not user_anchors:
         raise LatentiaError(
-            f"None of the anchor words can be used ({_listed(missing + rare)}). Check their spelling against the "
+            f"None of the anchor words can be used ({_list_words(missing_words + rare_words)}). Check their spelling against the "
             "vocabulary, lower runoff_df, or use anchors='greedy'."
         )
-    return parsed
+    return user_anchors
 
 
 def choose_anchors(
     embedding: Embedding,
     n_components: int,
-    given: list[Anchor],
+    user_anchors: list[Anchor],
     candidates: np.ndarray,
     codes: np.ndarray,
     method: str,
@@ -120,81 +120,85 @@ def choose_anchors(
         Whether vertices are moved outwards as far as the noise allows. Otherwise they lie inside of the simplex, where
         fewer words hold each, and the topics overlap.
     """
-    if len(given) > n_components:
+    if len(user_anchors) > n_components:
         raise LatentiaError(
-            f"{len(given)} anchors are given, and each is one topic.", parameter="n_components", value=n_components
+            f"{len(user_anchors)} anchors are given, and each is one topic.",
+            parameter="n_components",
+            value=n_components,
         )
-    wanted = n_components - len(given)
-    taken = {word for anchor in given for word in anchor.words}
-    candidates = np.array([w for w in candidates if w not in taken], dtype=np.int64)
-    if len(candidates) < wanted:
+    n_missing = n_components - len(user_anchors)
+    anchor_words = {word for anchor in user_anchors for word in anchor.words}
+    candidates = np.array([w for w in candidates if w not in anchor_words], dtype=np.int64)
+    if len(candidates) < n_missing:
         raise LatentiaError(
-            f"{len(candidates)} words are frequent enough to be anchors and {wanted} are needed. Lower min_df or the number of "
+            f"{len(candidates)} words are frequent enough to be anchors and {n_missing} are needed. Lower min_df or the number of "
             "topics, or give more documents.",
             parameter="n_components", value=n_components,
         )  # fmt: skip
-    if not wanted:
-        return given
+    if not n_missing:
+        return user_anchors
     rows = codes[candidates]
     shrunk = embedding.shrunk_rows()[rows]
     points = NoisyPoints(embedding.rows[rows], shrunk, embedding.marginal[rows], embedding.row_noise[rows])
-    start = vertex_rows(embedding, given, codes) if given else np.empty((0, shrunk.shape[1]))
+    known_vertices = vertex_rows(embedding, user_anchors, codes) if user_anchors else np.empty((0, shrunk.shape[1]))
     vertices = None
     if method == "lp":
-        if len(shrunk) > MOST_LONERS:
+        if len(shrunk) > MAX_LP_CANDIDATES:
             raise LatentiaError(
-                f"Selection by linear programming is for at most {MOST_LONERS} candidate words and there are {len(shrunk)}. "
+                f"Selection by linear programming is for at most {MAX_LP_CANDIDATES} candidate words and there are {len(shrunk)}. "
                 "Raise min_df, or use anchors='greedy'."
             )
-        found = robust_loners(shrunk, wanted)
+        chosen = robust_loners(shrunk, n_missing)
     elif embedding.noise > 0:
-        vertices = pooled_vertices(points, wanted, start=start)
-        found = _highest(points.heights(np.vstack([start, vertices]))[:, len(start) :])
+        vertices = find_pooled_vertices(points, n_missing, start=known_vertices)
+        chosen = _find_highest_rows(points.heights(np.vstack([known_vertices, vertices]))[:, len(known_vertices) :])
     else:
-        found, _ = farthest_vertices(shrunk, wanted, start=start)
-    if len(found) < wanted:
+        chosen, _ = farthest_vertices(shrunk, n_missing, start=known_vertices)
+    if len(chosen) < n_missing:
         raise LatentiaError(
-            f"this data supports at most {max(len(given) + len(found), 1)} topics: beyond them every word is a mixture of the "
+            f"this data supports at most {max(len(user_anchors) + len(chosen), 1)} topics: beyond them every word is a mixture of the "
             "anchors found.",
-            at_most=max(len(given) + len(found), 1), parameter="n_components", value=n_components,
+            at_most=max(len(user_anchors) + len(chosen), 1), parameter="n_components", value=n_components,
         )  # fmt: skip
-    anchors = [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found]
+    anchors = [Anchor((int(candidates[i]),), (1.0,), given=False) for i in chosen]
     if embedding.noise > 0:
-        vertices = points.measured[found] if vertices is None else vertices
+        vertices = points.measured[chosen] if vertices is None else vertices
         if sharpen:
-            moving = np.arange(len(start) + len(vertices)) >= len(start)
-            vertices = sharpened_vertices(points, np.vstack([start, vertices]), moving)[moving]
-        vertices = _with_words(vertices, start, points.measured[found])
+            moving = np.arange(len(known_vertices) + len(vertices)) >= len(known_vertices)
+            vertices = sharpen_vertices(points, np.vstack([known_vertices, vertices]), moving)[moving]
+        vertices = _restore_anchor_rows(vertices, known_vertices, points.measured[chosen])
         anchors = [replace(anchor, vertex=vertex) for anchor, vertex in zip(anchors, vertices, strict=True)]
-    return given + anchors
+    return user_anchors + anchors
 
 
 def exclusive_words(topics: np.ndarray, words: Words) -> np.ndarray:
     """For topics over all words the word of each that others have least: the most frequent of those nearly so, shape (K,)."""
-    often = words.document_frequency >= np.minimum(_OFTEN, words.document_frequency.max())
-    shares = topics / np.maximum(topics.sum(axis=0), np.finfo(float).tiny) * often
-    nearly = shares >= _NEARLY * shares.max(axis=1, keepdims=True)
-    return np.asarray((topics * nearly).argmax(axis=1))
+    is_frequent = words.document_frequency >= np.minimum(_MIN_DOCUMENTS, words.document_frequency.max())
+    shares = topics / np.maximum(topics.sum(axis=0), np.finfo(float).tiny) * is_frequent
+    is_nearly_largest = shares >= _NEARLY_LARGEST * shares.max(axis=1, keepdims=True)
+    return np.asarray((topics * is_nearly_largest).argmax(axis=1))
 
 
-def _highest(heights: np.ndarray) -> np.ndarray:
+def _find_highest_rows(heights: np.ndarray) -> np.ndarray:
     """The row that is highest in each column, no row twice, shape (K,)."""
-    left, found = heights.copy(), []
-    for column in left.T:
-        found.append(int(np.argmax(column)))
-        left[found[-1]] = -np.inf
-    return np.array(found, dtype=np.int64)
+    remaining_heights, highest_rows = heights.copy(), []
+    for column in remaining_heights.T:
+        highest_rows.append(int(np.argmax(column)))
+        remaining_heights[highest_rows[-1]] = -np.inf
+    return np.array(highest_rows, dtype=np.int64)
 
 
-def _with_words(vertices: np.ndarray, start: np.ndarray, own: np.ndarray) -> np.ndarray:
+def _restore_anchor_rows(vertices: np.ndarray, known_vertices: np.ndarray, anchor_rows: np.ndarray) -> np.ndarray:
     """Vertices of which every one holds its anchor's row; one that does not, being among others, becomes that row."""
-    columns = len(start) + np.arange(len(vertices))
+    columns = len(known_vertices) + np.arange(len(vertices))
     for _ in range(len(vertices)):
-        weights = simplex_least_squares(own, np.vstack([start, vertices]))[np.arange(len(vertices)), columns]
-        lost = (weights < _LEAST_HELD) & (vertices != own).any(axis=1)
-        if not lost.any():
+        weights = simplex_least_squares(anchor_rows, np.vstack([known_vertices, vertices]))[
+            np.arange(len(vertices)), columns
+        ]
+        is_lost = (weights < _MIN_TOPIC_WEIGHT) & (vertices != anchor_rows).any(axis=1)
+        if not is_lost.any():
             break
-        vertices = np.where(lost[:, None], own, vertices)
+        vertices = np.where(is_lost[:, None], anchor_rows, vertices)
     return vertices
 
 
@@ -208,12 +212,12 @@ def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) 
             continue
         words, strengths = codes[list(anchor.words)], np.array(anchor.strengths)
         weight = embedding.marginal[words]
-        own = embedding.sketch[words].sum(axis=0) - ((1 - strengths) @ weight) * centre
-        vertices.append(own / max(strengths @ weight, np.finfo(float).tiny))
+        anchor_sum = embedding.sketch[words].sum(axis=0) - ((1 - strengths) @ weight) * centre
+        vertices.append(anchor_sum / max(strengths @ weight, np.finfo(float).tiny))
     return np.array(vertices)
 
 
-def _strengths(anchor: Any) -> list[tuple[Any, Any]]:
+def _parse_strengths(anchor: Any) -> list[tuple[Any, Any]]:
     """Words of an anchor as the user wrote it, with their strengths."""
     if isinstance(anchor, Mapping):
         return list(anchor.items())
@@ -224,7 +228,7 @@ def _strengths(anchor: Any) -> list[tuple[Any, Any]]:
     return [(word, 1.0) for word in anchor]
 
 
-def _column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_words: int) -> int | None:
+def _find_column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_words: int) -> int | None:
     if isinstance(word, (int, np.integer)):
         return int(word) if 0 <= word < n_words else None
     if names is None:
@@ -235,6 +239,6 @@ def _column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_w
     return columns.get(str(word))
 
 
-def _listed(words: list[Any], most: int = 10) -> str:
-    shown = ", ".join(map(str, words[:most]))
-    return shown + (f" and {len(words) - most} more" if len(words) > most else "")
+def _list_words(words: list[Any], max_words: int = 10) -> str:
+    text = ", ".join(map(str, words[:max_words]))
+    return text + (f" and {len(words) - max_words} more" if len(words) > max_words else "")

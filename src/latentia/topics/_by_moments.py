@@ -33,16 +33,18 @@ from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
 from ..passes import Blocks, Folds
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, apply_to_modes, decompose_whitened
-from ._corpus import Documents, check_n_topics, count_documents, least_documents
+from ._corpus import Documents, check_n_topics, count_documents, min_documents_of_word
 from ._evidence import TRUSTED, topic_error_checks
-from ._repeated import repeated_in
+from ._repeated import cross_validate_spectrum
 
-ROUGH = 1e-5  # tolerance of decompositions of parts of the documents, whose noise is far larger
+ROUGH_TOLERANCE = 1e-5  # tolerance of decompositions of parts of the documents, whose noise is far larger
 _OVERSAMPLE = 12
 ALPHA0 = (0.01, 100.0)  # where alpha_0 is looked for
-_GRID = 13
-_MISFIT = 2.5  # ratio that noise alone seldom has where topics are few: three splits tell it, and few numbers count
-_MERGED = 0.35  # share of the misfit that a left out direction as strong as those of the topics is
+_N_GRID = 13
+_MAX_MISFIT_RATIO = (
+    2.5  # ratio that noise alone seldom has where topics are few: three splits tell it, and few numbers count
+)
+_MERGED_MISFIT = 0.35  # share of the misfit that a left out direction as strong as those of the topics is
 
 
 class TopicShares(NamedTuple):
@@ -93,8 +95,8 @@ class CorpusMoments:
     def repeated(self) -> np.ndarray:
         """Eigenvalues of the pairs of words as large as other documents have them, as many as the moments have dimensions."""
         q, width = self.moments.q, self.moments.coordinates.shape[1]
-        frequent = q.sums.document_frequency >= least_documents(self.documents.used)
-        return repeated_in(q.blocks, self.folds, frequent, self.documents.length, width)
+        frequent = q.sums.document_frequency >= min_documents_of_word(self.documents.used)
+        return cross_validate_spectrum(q.blocks, self.folds, frequent, self.documents.length, width)
 
     def spectrum(self, fit: WhitenedDecomposition, edge: float) -> np.ndarray:
         """What was whitened; eigenvalues beyond the topics as large as other documents have them, where noise seems less."""
@@ -112,7 +114,9 @@ class Recovered:
     fit: WhitenedDecomposition
 
 
-def moments_of(blocks: Blocks, n_components: int, folds: Folds, *, n_jobs: int | None, progress: bool) -> CorpusMoments:
+def compute_moments(
+    blocks: Blocks, n_components: int, folds: Folds, *, n_jobs: int | None, progress: bool
+) -> CorpusMoments:
     """Moments of the words of four groups of documents, in four passes."""
     q = Cooccurrence(blocks, folds=folds, n_jobs=n_jobs, progress=progress)
     documents = count_documents(q.sums, blocks.n_rows)
@@ -141,14 +145,14 @@ def recover(moments: WordMoments, n_components: int, seed: int, **options: Any) 
     return Recovered(TopicShares(topics, shares / shares.sum()), fit)
 
 
-def excess(recovered: Recovered, alpha0: float) -> float:
+def eigenvalue_excess(recovered: Recovered, alpha0: float) -> float:
     """Log of the mean of the tensor's eigenvalues over those that the shares of the topics predict; 0 at the true alpha_0."""
     predicted = 2 * np.sqrt((alpha0 + 1) / recovered.found.shares) / (alpha0 + 2)
     return float(np.log(np.mean(recovered.fit.weights / predicted)))
 
 
 def search_alpha0(
-    excess_at: Callable[[float], float], level: float = 0.0, n_grid: int = _GRID, tol: float = 1e-4
+    excess_at: Callable[[float], float], level: float = 0.0, n_grid: int = _N_GRID, tol: float = 1e-4
 ) -> float:
     """The least alpha_0 at which the excess reaches ``level``, or an end of `ALPHA0` where none does.
 
@@ -164,51 +168,51 @@ def search_alpha0(
     return ALPHA0[1]
 
 
-def distance(model: Refined, part: Refined) -> np.ndarray:
+def measure_distances(model: Refined, other_model: Refined) -> np.ndarray:
     """l1 distance of each topic to the nearest one of a part of the documents, shape (K,)."""
-    return nearest_distances(model.parameters.topics, part.parameters.topics)
+    return nearest_distances(model.parameters.topics, other_model.parameters.topics)
 
 
-def clear(parts: PartErrors, topics: np.ndarray) -> bool:
+def halves_agree(parts: PartErrors, topics: np.ndarray) -> bool:
     """Whether parts of the documents agree on the topics, so that it is worth asking for errors that they share."""
     return parts.errors is not None and float(parts.errors.mean()) <= separation_limit(topics, "cityblock", TRUSTED)
 
 
-def misfit_of(
-    fit: WhitenedDecomposition, corpus: CorpusMoments, moments: Callable[[tuple[int, ...]], WordMoments]
+def measure_misfit(
+    fit: WhitenedDecomposition, corpus: CorpusMoments, moments_at: Callable[[tuple[int, ...]], WordMoments]
 ) -> Misfit:
     """What the topics leave of the whitened tensor, and leave out of the pairs of words; ``moments`` as in `moment_checks`.
 
     Nothing is measured where a part has no documents.
     """
 
-    def whitened(m: WordMoments) -> WhitenedMoments:
+    def whiten(moments_at: WordMoments) -> WhitenedMoments:
         matrix = fit.whitening.matrix
-        return WhitenedMoments(matrix.T @ m.second @ matrix, apply_to_modes(m.third, matrix))
+        return WhitenedMoments(matrix.T @ moments_at.second @ matrix, apply_to_modes(moments_at.third, matrix))
 
     try:
-        splits = [(moments(first), moments(second)) for first, second in corpus.folds.splits]
+        splits = [(moments_at(first), moments_at(second)) for first, second in corpus.folds.splits]
     except LatentiaError:
         return Misfit()
-    halves = [(whitened(first), whitened(second)) for first, second in splits]
+    halves = [(whiten(first), whiten(second)) for first, second in splits]
     misfit = misfit_of_tensor(fit.tensor, fit.weights, fit.vectors, halves)
-    return replace(misfit, share=float(np.hypot(misfit.share, share_left_out(fit, corpus, moments))))
+    return replace(misfit, share=float(np.hypot(misfit.share, measure_unexplained_share(fit, corpus, moments_at))))
 
 
-def share_left_out(
-    fit: WhitenedDecomposition, corpus: CorpusMoments, moments: Callable[[tuple[int, ...]], WordMoments]
+def measure_unexplained_share(
+    fit: WhitenedDecomposition, corpus: CorpusMoments, moments_at: Callable[[tuple[int, ...]], WordMoments]
 ) -> float:
     """What the topics leave out of the pairs of words in further directions, as a share of a misfit."""
-    splits = [(moments(first), moments(second)) for first, second in corpus.folds.splits]
+    splits = [(moments_at(first), moments_at(second)) for first, second in corpus.folds.splits]
     edge = float(np.mean([np.linalg.norm(first.second - second.second, 2) / 2 for first, second in splits]))
-    return _MERGED * left_out(corpus.spectrum(fit, edge), len(fit.weights), edge, first=1)
+    return _MERGED_MISFIT * left_out(corpus.spectrum(fit, edge), len(fit.weights), edge, first=1)
 
 
 def moment_checks(
     refined: Refined,
     fit: WhitenedDecomposition,
     corpus: CorpusMoments,
-    moments: Callable[[tuple[int, ...]], WordMoments],
+    moments_at: Callable[[tuple[int, ...]], WordMoments],
     parts: PartErrors,
     misfit: Misfit,
 ) -> list[Check]:
@@ -216,7 +220,7 @@ def moment_checks(
 
     ``moments`` gives those of some groups of documents that are sums over topics, which the decomposition took.
     """
-    first, second = (moments(half) for half in corpus.folds.splits[0])
+    first, second = (moments_at(half) for half in corpus.folds.splits[0])
     noise = whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third))
     measured = TensorMeasured(
         spectrum=fit.whitening.spectrum if noise.spectrum is None else corpus.spectrum(fit, noise.spectrum),
@@ -229,13 +233,13 @@ def moment_checks(
     )
     limit = separation_limit(refined.parameters.topics, "cityblock", TRUSTED)
     errors = topic_error_checks(parts, limit, corpus.documents.used)
-    return [*errors, *misfit.checks(_MISFIT, "topics"), *tensor_checks(measured), _documents_used(corpus)]
+    return [*errors, *misfit.checks(_MAX_MISFIT_RATIO, "topics"), *tensor_checks(measured), _documents_used(corpus)]
 
 
 def _documents_used(corpus: CorpusMoments) -> Check:
-    d = corpus.documents
+    documents = corpus.documents
     meaning = (
-        f"Of {d.used + d.empty + d.short}; the others have fewer than two words. {corpus.n_triples} have the three words "
+        f"Of {documents.used + documents.empty + documents.short}; the others have fewer than two words. {corpus.n_triples} have the three words "
         "that third moments need."
     )
-    return Check("documents used", "", float(d.used), None, meaning, "section 7.3.1")
+    return Check("documents used", "", float(documents.used), None, meaning, "section 7.3.1")

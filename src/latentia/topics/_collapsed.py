@@ -45,18 +45,21 @@ from ..passes import Block
 from ..system.scratch import scratch_folder
 from ..system.threads import Parallel
 
-_GROUPS = 4  # of the documents of a block, each with counts of its own
-_WORDS = 1024  # of a task
-_FIRST, _LATER = 3, 1  # rounds over a document in the first sweep, and in every other
-_PACKED = 8  # largest shares of a count that are kept in a file
-_NOTHING = 1e-3  # shares below are not
-_OCTAVE = 8  # bins of counts of topics in documents
-_BINS = 32 * _OCTAVE
-_EVERY = 5  # sweeps from one estimate of alpha to the next
-_DRAWN, _GIBBS = 1000, 2  # documents whose words' topics are drawn for it; rounds of Gibbs sampling
-_LONG, _MOST_WORDS = 20_000, 1e12  # words of a document that are drawn; of a topic in a document that count
+_N_GROUPS = 4  # of the documents of a block, each with counts of its own
+_WORDS_PER_TASK = 1024  # of a task
+_FIRST_ROUNDS, _LATER_ROUNDS = 3, 1  # rounds over a document in the first sweep, and in every other
+_N_PACKED = 8  # largest shares of a count that are kept in a file
+_MIN_SHARE = 1e-3  # shares below are not
+_BINS_PER_OCTAVE = 8  # bins of counts of topics in documents
+_N_BINS = 32 * _BINS_PER_OCTAVE
+_SWEEPS_PER_ALPHA = 5  # sweeps from one estimate of alpha to the next
+_ALPHA_DOCUMENTS, _GIBBS_ROUNDS = 1000, 2  # documents whose words' topics are drawn for it; rounds of Gibbs sampling
+_LONG_DOCUMENT, _MAX_TOPIC_WORDS = (
+    20_000,
+    1e12,
+)  # words of a document that are drawn; of a topic in a document that count
 _ALPHA_STEPS = 5
-_LEAST_ALPHA = 1e-3
+_MIN_ALPHA = 1e-3
 _LANES = 8  # topics that are worked on at a time; rows of shares and counts end with zeros up to a multiple of it
 _TINY = np.float32(1e-30)
 
@@ -77,11 +80,11 @@ class Shares(Protocol):
         """Those of counts first to last of a block, float32 of shape (last - first, width)."""
 
 
-class _InMemory:
+class _MemoryShares:
     """All shares, in single precision."""
 
     def __init__(self, n_topics: int) -> None:
-        self.n_topics, self.width = n_topics, _width(n_topics)
+        self.n_topics, self.width = n_topics, _padded_width(n_topics)
         self._tables: dict[int, np.ndarray] = {}
 
     def sweep(self, block: int, documents: Any) -> None:
@@ -97,17 +100,17 @@ class _InMemory:
     def join(self, place: np.ndarray) -> None:
         """Give every topic the place of the one that it joins."""
         self.n_topics = int(place.max()) + 1
-        self.width = _width(self.n_topics)
+        self.width = _padded_width(self.n_topics)
         for number, table in self._tables.items():
             self._tables[number] = np.zeros((len(table), self.width), np.float32)
-            _join(table, place, self._tables[number])
+            _join_columns(table, place, self._tables[number])
 
 
-class _Packed:
+class _PackedShares:
     """The eight largest shares of every count, in 16 bits each, in files that are mapped into memory."""
 
     def __init__(self, n_topics: int, folder: Path) -> None:
-        self.n_topics, self.width, self._folder = n_topics, _width(n_topics), folder
+        self.n_topics, self.width, self._folder = n_topics, _padded_width(n_topics), folder
         self._kind = np.uint8 if n_topics <= 256 else np.uint16
         self._files: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -117,20 +120,20 @@ class _Packed:
     def begin(self, block: int, n: int) -> None:
         if block not in self._files:
             self._files[block] = (
-                self._file(f"{block}.topics", n, self._kind),
-                self._file(f"{block}.parts", n, np.uint16),
+                self._map_file(f"{block}.topics", n, self._kind),
+                self._map_file(f"{block}.parts", n, np.uint16),
             )
 
     def load(self, block: int, first: int, last: int) -> np.ndarray:
         topics, parts = self._files[block]
         table = np.zeros((last - first, self.width), np.float32)
-        _unpack(topics[first:last], parts[first:last], table)
+        _unpack_shares(topics[first:last], parts[first:last], table)
         return table
 
-    def _file(self, name: str, n: int, kind: Any) -> np.ndarray:
+    def _map_file(self, name: str, n: int, dtype: Any) -> np.ndarray:
         if not n:
-            return np.zeros((0, _PACKED), kind)
-        return np.asarray(np.memmap(self._folder / name, kind, "w+", shape=(n, _PACKED)))
+            return np.zeros((0, _N_PACKED), dtype)
+        return np.asarray(np.memmap(self._folder / name, dtype, "w+", shape=(n, _N_PACKED)))
 
 
 def fit_in_memory(n_entries: float, n_topics: int) -> bool:
@@ -138,21 +141,21 @@ def fit_in_memory(n_entries: float, n_topics: int) -> bool:
 
     They may take scikit-learn's ``working_memory``, which is 1 GB unless it is set.
     """
-    return bool(n_entries * _width(n_topics) * 4 <= get_config()["working_memory"] * (1 << 20))
+    return bool(n_entries * _padded_width(n_topics) * 4 <= get_config()["working_memory"] * (1 << 20))
 
 
 @contextmanager
-def held_shares(n_entries: int, n_topics: int, *, in_memory: bool = False) -> Iterator[Shares]:
+def allocate_shares(n_entries: int, n_topics: int, *, in_memory: bool = False) -> Iterator[Shares]:
     """Room for the shares of so many stored counts: in memory where they fit or it is asked for, else in temporary files."""
     if in_memory or fit_in_memory(n_entries, n_topics):
-        yield _InMemory(n_topics)
+        yield _MemoryShares(n_topics)
         return
     with scratch_folder() as folder:
-        yield _Packed(n_topics, folder)
+        yield _PackedShares(n_topics, folder)
 
 
 @dataclass
-class CollapsedSums:
+class SweepSums:
     """Sums of a sweep.
 
     Attributes
@@ -164,10 +167,10 @@ class CollapsedSums:
     """
 
     log_likelihood: float = 0.0
-    drawn: np.ndarray = field(default_factory=lambda: np.zeros((2, 0, _BINS)))
+    histograms: np.ndarray = field(default_factory=lambda: np.zeros((2, 0, _N_BINS)))
 
 
-class CollapsedUpdate:
+class SweepUpdate:
     """In-place statistic of one sweep. It holds the state of the sweeps itself: counts, shares and Dirichlet parameters.
 
     The first sweep attributes words by the topics it is given, and every other one by the counts of the last.
@@ -202,10 +205,10 @@ class CollapsedUpdate:
         self.topics, self.alpha, self.shares = topics, np.asarray(alpha, dtype=np.float64), shares
         self.prior, self.learn_alpha = np.asarray(prior, dtype=np.float64), learn_alpha
         self.n_sweeps, self.log_likelihood = 0, list[float]()
-        self._stride = max(-(-n_rows // _DRAWN), 1)
+        self._stride = max(-(-n_rows // _ALPHA_DOCUMENTS), 1)
         self._counts = np.zeros(topics.T.shape)
         self._totals = np.full(len(self.alpha), self.prior.sum())
-        self._hold(topics.T)
+        self._set_word_weights(topics.T)
 
     @property
     def values(self) -> Values:
@@ -216,54 +219,55 @@ class CollapsedUpdate:
         """Words in topics, shape (V, K)."""
         return self._counts
 
-    def at(self, *values: np.ndarray) -> CollapsedUpdate:
+    def at(self, *values: np.ndarray) -> SweepUpdate:
         (self.topics,) = values
         return self
 
-    def zero(self) -> CollapsedSums:
-        return CollapsedSums(drawn=np.zeros((2, len(self.alpha) + 1, _BINS)))
+    def zero(self) -> SweepSums:
+        return SweepSums(histograms=np.zeros((2, len(self.alpha) + 1, _N_BINS)))
 
-    def add_tasks(self, state: CollapsedSums, block: Block, parallel: Parallel) -> CollapsedSums:
+    def add_tasks(self, state: SweepSums, block: Block, parallel: Parallel) -> SweepSums:
         counts = as_counts(block[0])
-        n, started = len(counts.indptr) - 1, self.n_sweeps > 0
-        data, mass = counts.data.astype(np.float32), np.empty(len(counts.data), np.float32)
-        ends = np.searchsorted(counts.indptr, counts.indptr[-1] * np.arange(1, _GROUPS) / _GROUPS)
-        ends = np.array([0, *ends, n])
-        k, rounds = len(self.alpha), _LATER if started else _FIRST
-        alpha, least = self._padded(self.alpha), self._padded(np.full(k, _TINY))
-        inverse = self._padded(1 / self._totals if started else np.ones(k))
+        n, has_started = len(counts.indptr) - 1, self.n_sweeps > 0
+        data, probabilities = counts.data.astype(np.float32), np.empty(len(counts.data), np.float32)
+        group_ends = np.searchsorted(counts.indptr, counts.indptr[-1] * np.arange(1, _N_GROUPS) / _N_GROUPS)
+        group_ends = np.array([0, *group_ends, n])
+        k, rounds = len(self.alpha), _LATER_ROUNDS if has_started else _FIRST_ROUNDS
+        alpha, floors = self._pad(self.alpha), self._pad(np.full(k, _TINY))
+        inverse = self._pad(1 / self._totals if has_started else np.ones(k))
         self.shares.begin(block.number, len(data))
 
         def sweep(g: int) -> None:
             copy = self._copies[g]
-            copy[:] = self._by_word if started else 0
-            read = copy if started else self._by_word
-            document = counts.indptr, counts.indices, data, ends[g], ends[g + 1]
+            copy[:] = self._by_word if has_started else 0
+            word_weights = copy if has_started else self._by_word
+            document = counts.indptr, counts.indices, data, group_ends[g], group_ends[g + 1]
             self.shares.sweep(
-                block.number, (*document, read, copy, inverse, alpha, least, np.float32(started), rounds, mass)
+                block.number,
+                (*document, word_weights, copy, inverse, alpha, floors, np.float32(has_started), rounds, probabilities),
             )
 
         def merge(i: int) -> None:
-            words = slice(i * _WORDS, (i + 1) * _WORDS)
-            before = self._by_word[words, :k] if started else np.float32(0)
+            words = slice(i * _WORDS_PER_TASK, (i + 1) * _WORDS_PER_TASK)
+            before = self._by_word[words, :k] if has_started else np.float32(0)
             for copy in self._copies:
                 self._counts[words] += copy[words, :k] - before
             np.maximum(self._counts[words], 0.0, out=self._counts[words])  # changes of large counts are rounded
-            if started:
+            if has_started:
                 self._by_word[words, :k] = self._counts[words] + self.prior[words, None]
 
-        parallel(sweep, _GROUPS)
-        parallel(merge, -(-len(self._counts) // _WORDS))
+        parallel(sweep, _N_GROUPS)
+        parallel(merge, -(-len(self._counts) // _WORDS_PER_TASK))
         self._totals = self._counts.sum(axis=0) + self.prior.sum()
-        seen = mass > 0
-        state.log_likelihood += float(counts.data[seen] @ np.log(mass[seen].astype(np.float64)))
-        if self._learning:
-            self._draw(state, block, counts, data, inverse, alpha[:k], parallel)
+        is_possible = probabilities > 0
+        state.log_likelihood += float(counts.data[is_possible] @ np.log(probabilities[is_possible].astype(np.float64)))
+        if self._learns_alpha:
+            self._draw_topics(state, block, counts, data, inverse, alpha[:k], parallel)
         return state
 
-    def expected(self, sums: CollapsedSums) -> tuple[Expected, ...]:
-        if self._learning:
-            self.alpha = _minka(self.alpha, *sums.drawn)
+    def expected(self, sums: SweepSums) -> tuple[Expected, ...]:
+        if self._learns_alpha:
+            self.alpha = _estimate_alpha(self.alpha, *sums.histograms)
         if not self.n_sweeps:
             self._by_word[:, : len(self.alpha)] = self._counts + self.prior[:, None]
         self.n_sweeps += 1
@@ -271,12 +275,12 @@ class CollapsedUpdate:
         return (Distributions(self.topics, self._counts.T, self.prior),)
 
     @property
-    def _learning(self) -> bool:
-        return self.learn_alpha and self.n_sweeps % _EVERY == _EVERY - 1
+    def _learns_alpha(self) -> bool:
+        return self.learn_alpha and self.n_sweeps % _SWEEPS_PER_ALPHA == _SWEEPS_PER_ALPHA - 1
 
-    def _draw(
+    def _draw_topics(
         self,
-        state: CollapsedSums,
+        state: SweepSums,
         block: Block,
         counts: Counts,
         data: np.ndarray,
@@ -285,61 +289,65 @@ class CollapsedUpdate:
         parallel: Parallel,
     ) -> None:
         """Add what is drawn for some of the documents of a block."""
-        chosen = np.flatnonzero((block.start + np.arange(len(counts.indptr) - 1)) % self._stride == 0)
-        drawn = np.empty((len(chosen), len(alpha)), np.int64)
+        documents = np.flatnonzero((block.start + np.arange(len(counts.indptr) - 1)) % self._stride == 0)
+        topic_counts = np.empty((len(documents), len(alpha)), np.int64)
 
         def draw(i: int) -> None:
-            d = int(chosen[i])
+            d = int(documents[i])
             shares = self.shares.load(block.number, int(counts.indptr[d]), int(counts.indptr[d + 1]))
             document = counts.indptr, counts.indices, data, d, block.start + d
-            _draw(*document, self._by_word, inverse, alpha, shares, drawn[i])
+            _draw_topics(*document, self._by_word, inverse, alpha, shares, topic_counts[i])
 
-        parallel(draw, len(chosen))
-        _bin(drawn, state.drawn)
+        parallel(draw, len(documents))
+        _add_to_histograms(topic_counts, state.histograms)
 
     def join(self, n_left: int) -> None:
         """Join the topics that are most alike, pair by pair, until so many are left. The shares must be in memory."""
-        if not isinstance(self.shares, _InMemory):
+        if not isinstance(self.shares, _MemoryShares):
             raise TypeError("Topics are joined in memory alone.")
-        losses = _join_losses(self._counts, self.prior)
+        losses = _compute_join_losses(self._counts, self.prior)
         np.fill_diagonal(losses, np.inf)
         pairs: list[tuple[int, int]] = []
-        free = np.ones(len(losses), dtype=bool)
+        is_free = np.ones(len(losses), dtype=bool)
         for flat in np.argsort(losses, axis=None, kind="stable"):
             first, second = sorted(divmod(int(flat), len(losses)))
             if len(pairs) == len(losses) - n_left or first == second:
                 break
-            if free[first] and free[second]:
+            if is_free[first] and is_free[second]:
                 pairs.append((first, second))
-                free[[first, second]] = False
-        left = np.delete(np.arange(len(losses)), [second for _, second in pairs])
-        place = np.zeros(len(losses), np.int64)
-        place[left] = np.arange(len(left))
+                is_free[[first, second]] = False
+        remaining = np.delete(np.arange(len(losses)), [second for _, second in pairs])
+        places = np.zeros(len(losses), np.int64)
+        places[remaining] = np.arange(len(remaining))
         for first, second in pairs:
-            place[second] = place[first]
-        joins = sparse.csr_array((np.ones(len(place)), (np.arange(len(place)), place)))
-        self.shares.join(place)
-        self._counts, self.alpha, self.topics = self._counts @ joins, joins.T @ self.alpha, joins.T @ self.topics
+            places[second] = places[first]
+        indicator = sparse.csr_array((np.ones(len(places)), (np.arange(len(places)), places)))
+        self.shares.join(places)
+        self._counts, self.alpha, self.topics = (
+            self._counts @ indicator,
+            indicator.T @ self.alpha,
+            indicator.T @ self.topics,
+        )
         self.topics /= self.topics.sum(axis=1, keepdims=True)
         self._totals = self._counts.sum(axis=0) + self.prior.sum()
-        self._hold(self._counts + self.prior[:, None])
+        self._set_word_weights(self._counts + self.prior[:, None])
 
-    def _hold(self, by_word: np.ndarray) -> None:
+    def _set_word_weights(self, by_word: np.ndarray) -> None:
         """Keep what words have in topics, (V, K), and make room for its copies."""
         self._by_word = np.zeros((len(by_word), self.shares.width), np.float32)
         self._by_word[:, : by_word.shape[1]] = by_word
-        self._copies = np.empty((_GROUPS, *self._by_word.shape), np.float32)
+        self._copies = np.empty((_N_GROUPS, *self._by_word.shape), np.float32)
 
-    def _padded(self, values: np.ndarray) -> np.ndarray:
+    def _pad(self, values: np.ndarray) -> np.ndarray:
         """Values of the topics in single precision, and zeros."""
         return np.append(values, np.zeros(self.shares.width - len(values))).astype(np.float32)
 
 
-def _width(n_topics: int) -> int:
+def _padded_width(n_topics: int) -> int:
     return -(-n_topics // _LANES) * _LANES
 
 
-def _join_losses(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
+def _compute_join_losses(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """Nats that the words lose if two topics become one, very nearly, shape (K, K).
 
     They are n_a D(a || ab) + n_b D(b || ab), which for topics that are alike is 2 n_a n_b / (n_a + n_b) times the squared
@@ -352,25 +360,25 @@ def _join_losses(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
     return totals[:, None] * totals / (totals[:, None] + totals) * 4 * (1 - roots.T @ roots)
 
 
-def _minka(alpha: np.ndarray, documents: np.ndarray, total: np.ndarray) -> np.ndarray:
+def _estimate_alpha(alpha: np.ndarray, n_documents: np.ndarray, n_words: np.ndarray) -> np.ndarray:
     """Some steps of Minka's fixed point from binned numbers of words, see `CollapsedSums`."""
-    size = np.divide(total, documents, out=np.zeros_like(total), where=documents > 0)
+    size = np.divide(n_words, n_documents, out=np.zeros_like(n_words), where=n_documents > 0)
     for _ in range(_ALPHA_STEPS):
-        above = (documents[:-1] * (digamma(size[:-1] + alpha[:, None]) - digamma(alpha)[:, None])).sum(axis=1)
-        below = float(documents[-1] @ (digamma(size[-1] + alpha.sum()) - digamma(alpha.sum())))
-        if not below > 0:
+        numerator = (n_documents[:-1] * (digamma(size[:-1] + alpha[:, None]) - digamma(alpha)[:, None])).sum(axis=1)
+        denominator = float(n_documents[-1] @ (digamma(size[-1] + alpha.sum()) - digamma(alpha.sum())))
+        if not denominator > 0:
             return alpha
-        alpha = np.maximum(alpha * above / below, _LEAST_ALPHA)
+        alpha = np.maximum(alpha * numerator / denominator, _MIN_ALPHA)
     return alpha
 
 
-def _bin(drawn: np.ndarray, total: np.ndarray) -> None:
+def _add_to_histograms(topic_counts: np.ndarray, histograms: np.ndarray) -> None:
     """Add documents with so many words of each topic; topics without one say nothing."""
-    for row, numbers in enumerate([*drawn.T, drawn.sum(axis=1)]):
-        some = numbers[numbers > 0]
-        bins = np.minimum((_OCTAVE * np.log2(some)).astype(np.int64), _BINS - 1)
-        total[0, row] += np.bincount(bins, minlength=_BINS)
-        total[1, row] += np.bincount(bins, some, _BINS)
+    for row, numbers in enumerate([*topic_counts.T, topic_counts.sum(axis=1)]):
+        positive = numbers[numbers > 0]
+        bins = np.minimum((_BINS_PER_OCTAVE * np.log2(positive)).astype(np.int64), _N_BINS - 1)
+        histograms[0, row] += np.bincount(bins, minlength=_N_BINS)
+        histograms[1, row] += np.bincount(bins, positive, _N_BINS)
 
 
 # Sums over topics may be reordered, but stand in loops that store nothing: see `likelihood.admixture`. Rows are read in place:
@@ -380,7 +388,24 @@ _REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(inline="always")
-def _attribute(indices, data, first, last, read, inverse, alpha, least, own, rounds, old, at, new, here, shares, mass):
+def _attribute_words(
+    indices,
+    data,
+    first,
+    last,
+    word_weights,
+    inverse,
+    alpha,
+    floors,
+    leave_out,
+    rounds,
+    old_shares,
+    old_start,
+    new_shares,
+    document_counts,
+    shares,
+    probabilities,
+):
     """New shares for the counts of one document, first to last; its old ones begin at row ``at`` of ``old``.
 
     ``read`` are counts with their prior, and ``inverse`` one over their sums; or, with ``own`` 0, topics and ones, where
@@ -388,108 +413,179 @@ def _attribute(indices, data, first, last, read, inverse, alpha, least, own, rou
     ``here`` and ``shares`` are room.
     """
     k, n = len(alpha), last - first
-    one, zero = np.float32(1), np.float32(0)
+    unit, zero = np.float32(1), np.float32(0)
     prior, length = zero, zero
     for j in range(k):
         prior += alpha[j]
     for e in range(first, last):
         length += data[e]
-    if own > zero:
+    if leave_out > zero:
         for j in range(k):
-            here[j] = alpha[j]
+            document_counts[j] = alpha[j]
         for e in range(n):
             c = data[first + e]
             for j in range(k):
-                here[j] += c * old[at + e, j]
+                document_counts[j] += c * old_shares[old_start + e, j]
     else:
         for j in range(k):
-            here[j] = alpha[j] + length * alpha[j] / prior
-    others = max(length + prior - own, _TINY)
+            document_counts[j] = alpha[j] + length * alpha[j] / prior
+    denominator = max(length + prior - leave_out, _TINY)
     for turn in range(rounds):
         for e in range(n):
             c, w = data[first + e], indices[first + e]
-            part = own * c
+            part = leave_out * c
             if turn == 0:
                 for j in range(k):
-                    r = old[at + e, j]
-                    x = here[j] - own * r
-                    x = x * (read[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
-                    shares[j] = x if x > least[j] else least[j]
+                    r = old_shares[old_start + e, j]
+                    x = document_counts[j] - leave_out * r
+                    x = x * (word_weights[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
+                    shares[j] = x if x > floors[j] else floors[j]
             else:
                 for j in range(k):
-                    r = old[at + e, j]
-                    x = here[j] - new[e, j]
-                    x = x * (read[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
-                    shares[j] = x if x > least[j] else least[j]
+                    r = old_shares[old_start + e, j]
+                    x = document_counts[j] - new_shares[e, j]
+                    x = x * (word_weights[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
+                    shares[j] = x if x > floors[j] else floors[j]
             total = zero
             for j in range(k):
                 total += shares[j]
-            scale = one / total
-            mass[first + e] = total / others
-            if turn == 0 and own == zero:  # the counts are still those of the prior
+            scale = unit / total
+            probabilities[first + e] = total / denominator
+            if turn == 0 and leave_out == zero:  # the counts are still those of the prior
                 for j in range(k):
-                    new[e, j] = shares[j] * scale
+                    new_shares[e, j] = shares[j] * scale
             elif turn == 0:
                 for j in range(k):
                     r = shares[j] * scale
-                    here[j] += c * (r - old[at + e, j])
-                    new[e, j] = r
+                    document_counts[j] += c * (r - old_shares[old_start + e, j])
+                    new_shares[e, j] = r
             else:
                 for j in range(k):
                     r = shares[j] * scale
-                    here[j] += c * (r - new[e, j])
-                    new[e, j] = r
-        if turn == 0 and own == zero:
+                    document_counts[j] += c * (r - new_shares[e, j])
+                    new_shares[e, j] = r
+        if turn == 0 and leave_out == zero:
             for j in range(k):
-                here[j] = alpha[j]
+                document_counts[j] = alpha[j]
             for e in range(n):
                 c = data[first + e]
                 for j in range(k):
-                    here[j] += c * new[e, j]
+                    document_counts[j] += c * new_shares[e, j]
 
 
 @njit(nogil=True, cache=True, fastmath=_REORDERED)
-def _sweep(indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, table):
+def _sweep(
+    indptr,
+    indices,
+    data,
+    first,
+    last,
+    word_weights,
+    new_weights,
+    inverse,
+    alpha,
+    floors,
+    leave_out,
+    rounds,
+    probabilities,
+    table,
+):
     """New shares for documents first to last, in a table, and the counts of words that they make."""
-    k, most = len(alpha), 0
+    k, max_counts = len(alpha), 0
     for d in range(first, last):
-        most = max(most, indptr[d + 1] - indptr[d])
-    new, here, shares = np.empty((most, k), np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
+        max_counts = max(max_counts, indptr[d + 1] - indptr[d])
+    new_shares, document_counts, shares = (
+        np.empty((max_counts, k), np.float32),
+        np.empty(k, np.float32),
+        np.empty(k, np.float32),
+    )
     for d in range(first, last):
         a, b = indptr[d], indptr[d + 1]
-        _attribute(indices, data, a, b, read, inverse, alpha, least, own, rounds, table, a, new, here, shares, mass)
+        _attribute_words(
+            indices,
+            data,
+            a,
+            b,
+            word_weights,
+            inverse,
+            alpha,
+            floors,
+            leave_out,
+            rounds,
+            table,
+            a,
+            new_shares,
+            document_counts,
+            shares,
+            probabilities,
+        )
         for e in range(b - a):
             c, w = data[a + e], indices[a + e]
             for j in range(k):
-                write[w, j] += c * (new[e, j] - table[a + e, j])
+                new_weights[w, j] += c * (new_shares[e, j] - table[a + e, j])
             for j in range(k):
-                table[a + e, j] = new[e, j]
+                table[a + e, j] = new_shares[e, j]
 
 
 @njit(nogil=True, cache=True, fastmath=_REORDERED)
 def _sweep_packed(
-    indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, topics, parts
+    indptr,
+    indices,
+    data,
+    first,
+    last,
+    word_weights,
+    new_weights,
+    inverse,
+    alpha,
+    floors,
+    leave_out,
+    rounds,
+    probabilities,
+    topics,
+    parts,
 ):
     """As `_sweep`, for shares that are packed."""
-    k, most = len(alpha), 0
+    k, max_counts = len(alpha), 0
     for d in range(first, last):
-        most = max(most, indptr[d + 1] - indptr[d])
-    new, here, shares = np.empty((most, k), np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
-    old, start = np.empty((most, k), np.float32), np.int64(0)
+        max_counts = max(max_counts, indptr[d + 1] - indptr[d])
+    new_shares, document_counts, shares = (
+        np.empty((max_counts, k), np.float32),
+        np.empty(k, np.float32),
+        np.empty(k, np.float32),
+    )
+    old_shares, start = np.empty((max_counts, k), np.float32), np.int64(0)
     for d in range(first, last):
         a, b = indptr[d], indptr[d + 1]
-        old[: b - a] = 0
-        _unpack(topics[a:b], parts[a:b], old)
-        _attribute(indices, data, a, b, read, inverse, alpha, least, own, rounds, old, start, new, here, shares, mass)
-        _pack(new[: b - a], topics[a:b], parts[a:b])
+        old_shares[: b - a] = 0
+        _unpack_shares(topics[a:b], parts[a:b], old_shares)
+        _attribute_words(
+            indices,
+            data,
+            a,
+            b,
+            word_weights,
+            inverse,
+            alpha,
+            floors,
+            leave_out,
+            rounds,
+            old_shares,
+            start,
+            new_shares,
+            document_counts,
+            shares,
+            probabilities,
+        )
+        _pack_shares(new_shares[: b - a], topics[a:b], parts[a:b])
         for e in range(b - a):
             c, w = data[a + e], indices[a + e]
             for j in range(k):
-                write[w, j] += c * (new[e, j] - old[e, j])
+                new_weights[w, j] += c * (new_shares[e, j] - old_shares[e, j])
 
 
 @njit(nogil=True, cache=True)
-def _join(table, place, joined):
+def _join_columns(table, place, joined):
     """Add every column to that of its place."""
     for e in range(len(table)):
         for j in range(len(place)):
@@ -497,25 +593,25 @@ def _join(table, place, joined):
 
 
 @njit(nogil=True, cache=True)
-def _draw(indptr, indices, data, d, place, by_word, inverse, alpha, shares, drawn):
+def _draw_topics(indptr, indices, data, d, seed, by_word, inverse, alpha, shares, topic_counts):
     """Numbers of words of each topic in a document, by Gibbs sampling within it, from the shares of its counts.
 
     Of long documents they are the expected ones.
     """
     k, n = len(alpha), 0
     for e in range(indptr[d], indptr[d + 1]):
-        n += int(min(np.ceil(data[e]), _LONG + 1))
-    if n > _LONG:
+        n += int(min(np.ceil(data[e]), _LONG_DOCUMENT + 1))
+    if n > _LONG_DOCUMENT:
         for j in range(k):
             words = 0.0
             for e in range(indptr[d], indptr[d + 1]):
                 words += data[e] * shares[e - indptr[d], j]
-            drawn[j] = int(min(words, _MOST_WORDS) + 0.5)
+            topic_counts[j] = int(min(words, _MAX_TOPIC_WORDS) + 0.5)
         return
-    topics, below = np.empty(n, np.int64), np.empty(k, np.float32)
-    state = np.uint64(place)
-    drawn[:] = 0
-    for turn in range(1 + _GIBBS):
+    topics, cumulative = np.empty(n, np.int64), np.empty(k, np.float32)
+    state = np.uint64(seed)
+    topic_counts[:] = 0
+    for turn in range(1 + _GIBBS_ROUNDS):
         i = 0
         for e in range(indptr[d], indptr[d + 1]):
             row, share = by_word[indices[e]], shares[e - indptr[d]]
@@ -524,59 +620,59 @@ def _draw(indptr, indices, data, d, place, by_word, inverse, alpha, shares, draw
                 if turn == 0:
                     for j in range(k):
                         total += share[j]
-                        below[j] = total
+                        cumulative[j] = total
                 else:
-                    drawn[topics[i]] -= 1
+                    topic_counts[topics[i]] -= 1
                     for j in range(k):
-                        total += (np.float32(drawn[j]) + alpha[j]) * row[j] * inverse[j]
-                        below[j] = total
+                        total += (np.float32(topic_counts[j]) + alpha[j]) * row[j] * inverse[j]
+                        cumulative[j] = total
                 state += np.uint64(0x9E3779B97F4A7C15)
                 bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
                 bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                at = np.float32((bits >> np.uint64(40)) * (1.0 / (1 << 24))) * total
+                threshold = np.float32((bits >> np.uint64(40)) * (1.0 / (1 << 24))) * total
                 j = 0
-                while j < k - 1 and below[j] <= at:
+                while j < k - 1 and cumulative[j] <= threshold:
                     j += 1
                 topics[i] = j
-                drawn[j] += 1
+                topic_counts[j] += 1
                 i += 1
 
 
 @njit(nogil=True, cache=True)
-def _pack(shares, topics, parts):
+def _pack_shares(shares, topics, parts):
     """The largest shares of every row in units of 1 / 65535 of their sum, largest first; the rows become what is kept."""
     n, k = shares.shape
-    best = np.empty(_PACKED, np.float32)
-    which = np.empty(_PACKED, np.int64)
+    best_shares = np.empty(_N_PACKED, np.float32)
+    best_topics = np.empty(_N_PACKED, np.int64)
     for e in range(n):
         row = shares[e]
-        held = 0
+        n_held = 0
         for j in range(k):
             r = row[j]
-            if r < _NOTHING or (held == _PACKED and r <= best[held - 1]):
+            if r < _MIN_SHARE or (n_held == _N_PACKED and r <= best_shares[n_held - 1]):
                 continue
-            place = min(held, _PACKED - 1)
-            held = min(held + 1, _PACKED)
-            while place > 0 and best[place - 1] < r:
-                best[place], which[place] = best[place - 1], which[place - 1]
+            place = min(n_held, _N_PACKED - 1)
+            n_held = min(n_held + 1, _N_PACKED)
+            while place > 0 and best_shares[place - 1] < r:
+                best_shares[place], best_topics[place] = best_shares[place - 1], best_topics[place - 1]
                 place -= 1
-            best[place], which[place] = r, j
+            best_shares[place], best_topics[place] = r, j
         total = np.float32(0)
-        for i in range(held):
-            total += best[i]
+        for i in range(n_held):
+            total += best_shares[i]
         row[:] = 0
-        for i in range(_PACKED):
+        for i in range(_N_PACKED):
             topics[e, i], parts[e, i] = 0, 0
-        for i in range(held):
-            part = int(best[i] / total * 65535 + 0.5)
-            topics[e, i], parts[e, i] = which[i], part
-            row[which[i]] = np.float32(part) / np.float32(65535)
+        for i in range(n_held):
+            part = int(best_shares[i] / total * 65535 + 0.5)
+            topics[e, i], parts[e, i] = best_topics[i], part
+            row[best_topics[i]] = np.float32(part) / np.float32(65535)
 
 
 @njit(nogil=True, cache=True)
-def _unpack(topics, parts, shares):
+def _unpack_shares(topics, parts, shares):
     for e in range(len(topics)):
-        for i in range(_PACKED):
+        for i in range(_N_PACKED):
             if parts[e, i] == 0:
                 break
             shares[e, topics[e, i]] = np.float32(parts[e, i]) / np.float32(65535)

@@ -14,10 +14,10 @@ from ..moments import Cooccurrence
 from ..moments.cooccurrence import WordSums
 from ..moments.counts import as_counts, check_counts
 from ..passes import Block, Blocks
-from ._ordering import OwnOrder, own_order
+from ._ordering import CanonicalOrder, canonical_order
 from ._refine import LARGE
 
-_SAMPLE = 300  # documents
+_SAMPLE_SIZE = 300  # documents
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Words:
         return np.bincount(self.codes)[self.codes] == 1
 
     @property
-    def own_columns(self) -> np.ndarray:
+    def exclusive_columns(self) -> np.ndarray:
         """Column of every word, -1 for one that shares the runoff column or never occurs, shape (V,)."""
         return np.where(self.alone & (self.probabilities > 0), self.codes, -1)
 
@@ -80,9 +80,9 @@ class Words:
         """Words with a column to themselves, and those that never occur not counted."""
         return len(self.codes) - self.n_unseen - self.n_merged
 
-    def restored(self, order: OwnOrder) -> Words:
+    def restore(self, order: CanonicalOrder) -> Words:
         """The same by the columns of the data, of those by the columns of a table in another order."""
-        return Words(*map(order.restored, (self.codes, self.document_frequency, self.probabilities)))
+        return Words(*map(order.restore, (self.codes, self.document_frequency, self.probabilities)))
 
     def spread(self, topics: np.ndarray) -> np.ndarray:
         """Topics over all words, (K, V') to (K, V): the runoff word's share goes to its words by their frequency."""
@@ -116,7 +116,7 @@ class DocumentSample:
         if block.number not in self.chosen:
             return state
         table, n = block[0], block[0].shape[0]
-        picked = np.unique(np.linspace(0, max(n - 1, 0), min(n, -(-_SAMPLE // len(self.chosen)))).astype(np.int64))
+        picked = np.unique(np.linspace(0, max(n - 1, 0), min(n, -(-_SAMPLE_SIZE // len(self.chosen)))).astype(np.int64))
         indptr, indices, data = as_counts(table[picked])
         return [*state, sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, table.shape[1]))]
 
@@ -124,23 +124,23 @@ class DocumentSample:
         return first + second
 
 
-def in_own_order(blocks: Blocks) -> OwnOrder:
+def order_documents(blocks: Blocks) -> CanonicalOrder:
     """Documents and words in canonical order, every count checked; as they are in large corpora."""
 
-    def read(block: Block) -> sparse.csr_array:
+    def read_counts(block: Block) -> sparse.csr_array:
         counts = as_counts(block[0])
         check_counts(counts, block.rows, blocks.names)
         return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=block[0].shape)
 
-    return own_order(blocks, read, LARGE)
+    return canonical_order(blocks, read_counts, LARGE)
 
 
 def count_documents(sums: WordSums, n_rows: int) -> Documents:
     """How many of the documents can be used; an error if none can, and a warning of those that cannot."""
-    used, empty, short = int(sums.used.sum()), int(sums.empty.sum()), int(sums.short.sum())
-    if not used:
+    n_used, n_empty, n_short = int(sums.used.sum()), int(sums.empty.sum()), int(sums.short.sum())
+    if not n_used:
         raise LatentiaError(
-            f"None of the {n_rows} documents has two words or more ({empty} are empty): there is nothing to learn from. "
+            f"None of the {n_rows} documents has two words or more ({n_empty} are empty): there is nothing to learn from. "
             "If they are texts, check the stop words and the vocabulary."
         )
     if sums.fractional:
@@ -148,26 +148,26 @@ def count_documents(sums: WordSums, n_rows: int) -> Documents:
             "The counts are not whole numbers. They are used as they are; tf-idf weights do not follow the model.",
             NonIntegerCountWarning,
         )
-    if short:
+    if n_short:
         warn(
-            f"{short} of {n_rows} documents have fewer than two words ({empty} have none) and were left out.",
+            f"{n_short} of {n_rows} documents have fewer than two words ({n_empty} have none) and were left out.",
             DroppedDataWarning,
         )
-    return Documents(used, empty, short - empty, float(sums.occurrences.sum() / used))
+    return Documents(n_used, n_empty, n_short - n_empty, float(sums.occurrences.sum() / n_used))
 
 
-def least_documents(n_documents: int) -> int:
+def min_documents_of_word(n_documents: int) -> int:
     """In how many documents a word must be for what it occurs with to be known: one in 200, but at least 3 and at most 50."""
     return int(np.clip(n_documents // 200, 3, 50))
 
 
 def check_n_topics(n_components: int, documents: Documents, n_words: int) -> None:
     """Raise for more topics than documents or words."""
-    most = min(documents.used, n_words)
-    if n_components > most:
+    max_topics = min(documents.used, n_words)
+    if n_components > max_topics:
         raise LatentiaError(
-            f"{documents.used} documents with {n_words} words support at most {most} topics.",
-            at_most=most, parameter="n_components", value=n_components,
+            f"{documents.used} documents with {n_words} words support at most {max_topics} topics.",
+            at_most=max_topics, parameter="n_components", value=n_components,
         )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..metrics import completion_log_likelihood, split_tokens
 
-_GRID = np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
+_ALPHA0_GRID = np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
 
 
 def dirichlet_from_moment(moment: np.ndarray) -> np.ndarray:
@@ -38,11 +38,11 @@ def dirichlet_by_likelihood(
     if split_tokens(rows)[1].sum() == 0:
         return mean
     search: dict[str, Any] = {"max_iter": 30, "tol": 2e-3, "n_jobs": n_jobs}
-    scores = np.array([completion_log_likelihood(topics, alpha0 * mean, rows, **search) for alpha0 in _GRID])
-    return float(np.exp(_peak(np.log(_GRID), np.nan_to_num(scores, nan=-np.inf)))) * mean
+    scores = np.array([completion_log_likelihood(topics, alpha0 * mean, rows, **search) for alpha0 in _ALPHA0_GRID])
+    return float(np.exp(_find_peak(np.log(_ALPHA0_GRID), np.nan_to_num(scores, nan=-np.inf)))) * mean
 
 
-def _peak(x: np.ndarray, y: np.ndarray) -> float:
+def _find_peak(x: np.ndarray, y: np.ndarray) -> float:
     """Where the parabola through the largest value and its neighbours has its top."""
     i = int(np.argmax(y))
     if i in (0, len(x) - 1) or not np.isfinite(y[i - 1 : i + 2]).all():

@@ -25,16 +25,16 @@ from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.dask import is_collection
 from ..words import WordVectorizer, texts_of
-from ._refine import LARGE, SMOOTHING, completion, smoothed
+from ._refine import LARGE, SMOOTHING, completion_scores, smooth_topics
 from ._shown import ordered_words
 from ._tables import TopicTables
 from ._unbiased import DocumentMemberships
 from .prevalence import InGroups, unmixing
 
-_WORDS_READ = 10  # of each topic
+_N_READ_WORDS = 10  # of each topic
 
 
-class WithWords(TopicTables):
+class WordModel(TopicTables):
     """Base of models that read counts of words, or texts, with parameters ``vocabulary`` and ``vectorizer``."""
 
     _nouns: ClassVar = ("topic", "topics", "documents")
@@ -52,7 +52,7 @@ class WithWords(TopicTables):
         if is_collection(X):
             if type(X).__name__ != "Bag":
                 return args, kwargs
-            self.vectorizer_ = self._own_vectorizer()
+            self.vectorizer_ = self._make_vectorizer()
             counts = Blocks.from_dask(X, vectorizer=self.vectorizer_)
         else:
             texts = texts_of(X)
@@ -67,14 +67,14 @@ class WithWords(TopicTables):
 
     def _learn_words(self, texts: list[str]) -> Blocks:
         """Counts of the words of texts, by a vectorizer that is kept."""
-        self.vectorizer_ = self._own_vectorizer()
+        self.vectorizer_ = self._make_vectorizer()
         try:
             counts = self.vectorizer_.fit_transform(texts)
         except ValueError as error:
             raise error if isinstance(error, LatentiaError) else LatentiaError(f"The vectorizer: {error}") from error
         return Blocks.from_array(counts, names=_names_of(self.vectorizer_, counts.shape[1]))
 
-    def _own_vectorizer(self) -> Any:
+    def _make_vectorizer(self) -> Any:
         if self.vectorizer is None:
             return WordVectorizer(vocabulary=self.vocabulary)
         if self.vocabulary is None:
@@ -144,7 +144,7 @@ class WithWords(TopicTables):
         return tags
 
 
-class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
+class DocumentModel(InGroups, WithCovariates, TransformerMixin, WordModel):
     """Base of models fitted on counts of words alone."""
 
     _compared: ClassVar = ("components_", "vectorizer_")
@@ -159,7 +159,7 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Shares of the topics in documents, and the words that tables show of them."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, self.word_columns(_WORDS_READ))
+        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, self.word_columns(_N_READ_WORDS))
 
     def _order_words(self, fitted: Fitted, length: float) -> None:
         """Choose the words to show, by the documents of the fit of this mean length, or as many as are read into memory."""
@@ -179,7 +179,7 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
         return [str(name) for name in self.get_feature_names_out()]
 
 
-class Admixture(OfDocuments):
+class Admixture(DocumentModel):
     """Documents that mix topics: ``components_`` with proportions under ``dirichlet_``."""
 
     prevalence_: Annotated[np.ndarray, of.shares("K")]
@@ -265,17 +265,17 @@ class Admixture(OfDocuments):
         n_samples, length = check_size(n_samples, "n_samples"), check_size(length, "length")
         check_size(n_samples * length, "n_samples * length")
         rng = np.random.default_rng(seed_of(random_state))
-        found = self.dirichlet_ > 0  # of two or more topics that never are, NumPy's draws would not end
-        proportions = np.zeros((n_samples, len(found)))
-        proportions[:, found] = rng.dirichlet(self.dirichlet_[found], size=n_samples)
+        is_possible = self.dirichlet_ > 0  # of two or more topics that never are, NumPy's draws would not end
+        proportions = np.zeros((n_samples, len(is_possible)))
+        proportions[:, is_possible] = rng.dirichlet(self.dirichlet_[is_possible], size=n_samples)
         return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
 
     def _completion(self, counts: sparse.csr_array) -> np.ndarray:
         """Return the log-likelihood of one half of the words of documents given the other half, shape (n,)."""
-        return completion(self.components_, self.dirichlet_, self.word_frequencies_, counts)
+        return completion_scores(self.components_, self.dirichlet_, self.word_frequencies_, counts)
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
-        return smoothed(self.components_, self.word_frequencies_, SMOOTHING), self.dirichlet_
+        return smooth_topics(self.components_, self.word_frequencies_, SMOOTHING), self.dirichlet_
 
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
         self.prevalence_, self.dirichlet_ = joined @ self.prevalence_, joined @ self.dirichlet_
@@ -291,8 +291,8 @@ def _names_of(vectorizer: Any, n_columns: int) -> list[str] | None:
         names = [str(name) for name in vectorizer.get_feature_names_out()]
     except (AttributeError, ValueError, TypeError):
         return None
-    made_up = names == [f"x{i}" for i in range(n_columns)]  # by scikit-learn, for steps without names
-    return names if len(names) == n_columns and not made_up else None
+    is_generated = names == [f"x{i}" for i in range(n_columns)]  # by scikit-learn, for steps without names
+    return names if len(names) == n_columns and not is_generated else None
 
 
 def _names_in_pipeline(n_columns: int) -> list[str] | None:

@@ -30,16 +30,16 @@ from ..passes import Folds
 from ._corpus import DocumentSample
 
 _OVERSAMPLE = 28
-_PROJECTED = 1000
-_ANGLE = 0.03  # residual of an eigenvector, as a share of the last eigenvalue
-_PASSES = (2, 12)
-_IN_MEMORY = 3e8  # stored counts times columns, up to which the counts are held and the eigenspace is exact
-_WORK = 4e9  # stored counts times columns, beyond which no more than the fewest passes are made
-_BASIS = 1 << 25  # numbers of the basis that are held
-_WAVES = 1e4  # of a logarithm: words whose frequencies differ in the third digit start far apart
-_TIES = 1e-9
-_LEAST_NOISE = 0.5  # of the median: rows of few documents misjudge their own
-_ONE_DOCUMENT = 4.0
+_PROJECTION_WIDTH = 1000
+_TOLERANCE = 0.03  # residual of an eigenvector, as a share of the last eigenvalue
+_PASS_LIMITS = (2, 12)
+_MAX_WORK_IN_MEMORY = 3e8  # stored counts times columns, up to which the counts are held and the eigenspace is exact
+_MAX_WORK = 4e9  # stored counts times columns, beyond which no more than the fewest passes are made
+_MAX_BASIS = 1 << 25  # numbers of the basis that are held
+_WAVE_NUMBER = 1e4  # of a logarithm: words whose frequencies differ in the third digit start far apart
+_TIE_BREAK = 1e-9
+_MIN_NOISE = 0.5  # of the median: rows of few documents misjudge their own
+_NOISE_OF_ONE_DOCUMENT = 4.0
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Embedding:
     @property
     def rows(self) -> np.ndarray:
         """D^-1 Y, shape (V, d); zero for words that never occur."""
-        return self.sketch * _inverse(self.marginal)[:, None]
+        return self.sketch * _safe_inverse(self.marginal)[:, None]
 
     @property
     def row_noise(self) -> np.ndarray:
         """Expected squared error of every row, shape (V,)."""
-        return self.noise * self.excess * _inverse(self.marginal)
+        return self.noise * self.excess * _safe_inverse(self.marginal)
 
     def shrunk_rows(self) -> np.ndarray:
         """Rows drawn towards their mean by signal / (signal + noise): the best guess of where each row truly is.
@@ -102,8 +102,8 @@ class Embedding:
     def topic_moment(self, topics: np.ndarray) -> np.ndarray:
         """R = A^+ Q A^+T, shape (K, K), for topics in rows, shape (K, V): positive semidefinite, sums to one."""
         # A^+ by its K x K Gram matrix: topics are far from parallel, and a singular value decomposition of V x K is slow.
-        left = np.linalg.pinv(topics @ topics.T, hermitian=True) @ (topics @ self.sketch)
-        moment = left @ np.linalg.pinv(topics @ self.test)
+        half_moment = np.linalg.pinv(topics @ topics.T, hermitian=True) @ (topics @ self.sketch)
+        moment = half_moment @ np.linalg.pinv(topics @ self.test)
         return _valid_moment((moment + moment.T) / 2)
 
 
@@ -141,7 +141,7 @@ class GroupSketches:
         """Q S and the row sums of Q of some groups together."""
         if groups == self.folds.all:
             return self.q.combine(self.products, self.q.folds.all), self.q.marginal()
-        q, products = self._of_groups
+        q, products = self._grouped
         return q.combine(products, groups), q.marginal(list(groups))
 
     @property
@@ -149,13 +149,13 @@ class GroupSketches:
         """Passes made so far."""
         return self.q.n_passes
 
-    def dealt_by(self, seed: int) -> GroupSketches:
+    def with_seed(self, seed: int) -> GroupSketches:
         """The same for groups by another seed, where the groups are not fixed by the pass that was made."""
         fixed = self.q.folds.n == self.folds.n or self.folds.seed == seed
         return self if fixed else replace(self, folds=replace(self.folds, seed=seed))
 
     @cached_property
-    def _of_groups(self) -> tuple[Cooccurrence, np.ndarray]:
+    def _grouped(self) -> tuple[Cooccurrence, np.ndarray]:
         if self.q.folds.n == self.folds.n:
             return self.q, self.products
         q = self.q.regrouped(self.folds)
@@ -211,10 +211,10 @@ class SubspaceSketches(GroupSketches):
 def subspace(q: Cooccurrence, n_components: int, folds: Folds | None = None) -> GroupSketches:
     """Leading eigenspace of D^-1/2 Q D^-1/2, in passes until it has settled and one more; groups by default as ``q`` has."""
     folds = folds or q.folds
-    scale = np.sqrt(_inverse(q.marginal()))[:, None]
+    scale = np.sqrt(_safe_inverse(q.marginal()))[:, None]
     width = min(n_components + _OVERSAMPLE, int(np.count_nonzero(scale)))
-    start, entries = _start(q, width), float(q.sums.document_frequency.sum())
-    if entries * width <= _IN_MEMORY:
+    start, entries = _initial_block(q, width), float(q.sums.document_frequency.sum())
+    if entries * width <= _MAX_WORK_IN_MEMORY:
         product = q.in_memory()
         values, basis = converged_eigenspace(lambda v: scale[:, 0] * product(scale[:, 0] * v), start)
     else:
@@ -222,40 +222,40 @@ def subspace(q: Cooccurrence, n_components: int, folds: Folds | None = None) -> 
             lambda block: scale * q.product((scale * block).astype(np.float32)),
             start,
             min(n_components, width),
-            tol=_ANGLE,
-            n_passes=int(np.clip(_WORK / max(entries * width, 1.0), *_PASSES)),
-            most_columns=_BASIS // q.size,
+            tol=_TOLERANCE,
+            n_passes=int(np.clip(_MAX_WORK / max(entries * width, 1.0), *_PASS_LIMITS)),
+            most_columns=_MAX_BASIS // q.size,
         )
     test = scale * basis
     products, noise, (pieces,) = q.noisy_pass(test, values[:n_components], DocumentSample(len(q.blocks)))
     documents = sparse.csr_array(sparse.vstack(pieces, format="csr"))
     return SubspaceSketches(
-        q, folds, documents, products, test, basis, scale, n_components, *_levels(noise * q.marginal())
+        q, folds, documents, products, test, basis, scale, n_components, *_noise_levels(noise * q.marginal())
     )
 
 
-def _start(q: Cooccurrence, width: int) -> np.ndarray:
+def _initial_block(q: Cooccurrence, width: int) -> np.ndarray:
     """A block that depends on what each word is, not on where it stands: waves of the logarithms of its frequencies.
 
     Words whose frequencies are all the same are told apart by their columns, as little as can be.
     """
     rng = np.random.default_rng(0)
     sizes = q.word_sizes()
-    seen = sizes[:, :1] > 0
-    logs = np.log(np.where(seen, sizes, 1.0))
-    waves = np.cos(logs @ (_WAVES * rng.standard_normal((sizes.shape[1], width))) + 2 * np.pi * rng.random(width))
-    return np.asarray((waves + _TIES * rng.standard_normal(waves.shape)) * seen)
+    occurs = sizes[:, :1] > 0
+    logs = np.log(np.where(occurs, sizes, 1.0))
+    waves = np.cos(logs @ (_WAVE_NUMBER * rng.standard_normal((sizes.shape[1], width))) + 2 * np.pi * rng.random(width))
+    return np.asarray((waves + _TIE_BREAK * rng.standard_normal(waves.shape)) * occurs)
 
 
 def projection(q: Cooccurrence, random_state: int, folds: Folds) -> GroupSketches:
     """A Gaussian projection of the rows to 1000 dimensions (or V, if fewer), in one pass over the documents."""
     test = random_columns(q.size, random_state)
-    return GroupSketches(q, folds, *_last_pass(q, test), test)
+    return GroupSketches(q, folds, *_pass_with_sample(q, test), test)
 
 
 def random_columns(size: int, random_state: int) -> np.ndarray:
     """S of a projection, shape (V, 1000), or (V, V) of fewer words."""
-    width = min(_PROJECTED, size)
+    width = min(_PROJECTION_WIDTH, size)
     return np.asarray(np.random.default_rng(random_state).standard_normal((size, width)) / np.sqrt(width))
 
 
@@ -265,31 +265,31 @@ def exact(q: np.ndarray, n_components: int, embedding: str, random_state: int) -
     if embedding == "projection":
         test = random_columns(len(q), random_state)
         return Embedding(q @ test, test, marginal)
-    scale = np.sqrt(_inverse(marginal))[:, None]
+    scale = np.sqrt(_safe_inverse(marginal))[:, None]
     values, vectors = np.linalg.eigh(scale * q * scale.T)
     test = scale * vectors[:, ::-1][:, :n_components]
     return Embedding(q @ test, test, marginal, spectrum=values[::-1][: n_components + _OVERSAMPLE])
 
 
-def _last_pass(q: Cooccurrence, test: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+def _pass_with_sample(q: Cooccurrence, test: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
     """A sample of the documents, and Q_g S of every group g."""
     products, pieces = q.pass_with(test, DocumentSample(len(q.blocks)))
     return sparse.csr_array(sparse.vstack(pieces, format="csr")), products
 
 
-def _levels(scaled: np.ndarray) -> tuple[float, np.ndarray]:
+def _noise_levels(scaled: np.ndarray) -> tuple[float, np.ndarray]:
     """Median noise of the rows, times p_w, and how many times larger each word's own is.
 
     A word of a single document has nothing that vouches for its row.
     """
-    known = scaled[scaled > 0]
-    if not len(known):
+    measured = scaled[scaled > 0]
+    if not len(measured):
         return 0.0, np.ones(len(scaled))
-    typical = float(np.median(known))
-    return typical, np.where(np.isnan(scaled), _ONE_DOCUMENT, np.maximum(scaled / typical, _LEAST_NOISE))
+    typical = float(np.median(measured))
+    return typical, np.where(np.isnan(scaled), _NOISE_OF_ONE_DOCUMENT, np.maximum(scaled / typical, _MIN_NOISE))
 
 
-def _inverse(values: np.ndarray) -> np.ndarray:
+def _safe_inverse(values: np.ndarray) -> np.ndarray:
     return np.where(values > 0, 1.0 / np.where(values > 0, values, 1.0), 0.0)
 
 

@@ -11,13 +11,16 @@ from ._corpus import Documents, Words
 from ._embedding import Embedding
 
 TRUSTED = 0.4  # mean l1 error (0 to 2), below which topics are worth reading one by one
-_ANCHOR_DOCUMENTS = 20
-_LEFT_OUT = 0.15
-_OWN, _OWN_SHARE = 0.8, 0.03  # of a word, that makes it a topic's own; of a topic, that is in such words
+_MIN_ANCHOR_DOCUMENTS = 20
+_MAX_UNEXPLAINED = 0.15
+_EXCLUSIVE_SHARE, _MIN_EXCLUSIVE_MASS = (
+    0.8,
+    0.03,
+)  # of a word, that makes it a topic's own; of a topic, that is in such words
 
 
 @dataclass(frozen=True)
-class Measured:
+class AnchorFit:
     """What a fit by anchor words knows about itself.
 
     Attributes
@@ -30,7 +33,7 @@ class Measured:
     prevalence : ndarray of shape (K,)
     anchor_documents, anchor_probability : ndarray of shape (K,)
         Document frequency of each anchor, and its probability in its topic.
-    own_share : ndarray of shape (K,)
+    exclusive_share : ndarray of shape (K,)
         Of each topic in words of its own.
     documents : Documents
     words : Words
@@ -45,7 +48,7 @@ class Measured:
     prevalence: np.ndarray
     anchor_documents: np.ndarray
     anchor_probability: np.ndarray
-    own_share: np.ndarray
+    exclusive_share: np.ndarray
     documents: Documents
     words: Words
     dirichlet_total: float
@@ -57,41 +60,41 @@ def topic_error_checks(parts: PartErrors, limit: float = TRUSTED, n_documents: i
     return error_checks(parts, limit, symbol, unit, "topic", n_rows=n_documents)
 
 
-def anchor_checks(m: Measured, parts: PartErrors, limit: float) -> list[Check]:
+def anchor_checks(fit: AnchorFit, parts: PartErrors, limit: float) -> list[Check]:
     """The lines of the evidence table; those about documents only where the model was fitted on documents."""
-    of_documents = [*_anchor_frequency(m), *_dropped(m), *_theorems(m)] if m.documents.used else []
-    errors = topic_error_checks(parts, limit, m.documents.used)
-    return [*errors, *_simplex(m), *_own_words(m), *_topic_mixture(m), *of_documents]
+    document_checks = [*_anchor_frequency(fit), *_omitted_data(fit), *_theorems(fit)] if fit.documents.used else []
+    errors = topic_error_checks(parts, limit, fit.documents.used)
+    return [*errors, *_simplex(fit), *_exclusive_words(fit), *_topic_mixture(fit), *document_checks]
 
 
-def own_share(topics: np.ndarray, prevalence: np.ndarray) -> np.ndarray:
+def exclusive_share(topics: np.ndarray, prevalence: np.ndarray) -> np.ndarray:
     """Probability of the words that are mostly of one topic, 80% of their occurrences at least, in each topic, shape (K,)."""
     joint = prevalence[:, None] * topics
-    own = joint >= _OWN * joint.sum(axis=0)
-    return np.asarray((topics * own).sum(axis=1))
+    is_exclusive = joint >= _EXCLUSIVE_SHARE * joint.sum(axis=0)
+    return np.asarray((topics * is_exclusive).sum(axis=1))
 
 
-def share_left_out(embedding: Embedding) -> float:
+def unexplained_share(embedding: Embedding) -> float:
     """Share of the co-occurrence matrix, noise aside, that the topics do not explain (see `left_out`)."""
     if not len(embedding.spectrum) or not embedding.noise > 0:
         return 0.0
     return left_out(embedding.spectrum, embedding.sketch.shape[1], embedding.noise_edge(), first=1)
 
 
-def _simplex(m: Measured) -> list[Check]:
-    k = len(m.vertices)
-    smallest = float(np.linalg.svd(m.vertices, compute_uv=False)[-1])
-    active = m.embedding.marginal > 0
-    rows, p = m.embedding.rows[active], m.embedding.marginal[active]
-    outside = p @ ((rows - m.weights[active] @ m.vertices) ** 2).sum(axis=1)
+def _simplex(fit: AnchorFit) -> list[Check]:
+    k = len(fit.vertices)
+    smallest = float(np.linalg.svd(fit.vertices, compute_uv=False)[-1])
+    active = fit.embedding.marginal > 0
+    rows, p = fit.embedding.rows[active], fit.embedding.marginal[active]
+    outside = p @ ((rows - fit.weights[active] @ fit.vertices) ** 2).sum(axis=1)
     total = p @ ((rows - p @ rows) ** 2).sum(axis=1)
-    noise = p @ m.embedding.row_noise[active]
+    noise = p @ fit.embedding.row_noise[active]
     beyond = max(float(outside - noise), 0.0) / max(float(total - noise), np.finfo(float).tiny)
-    anchor_noise = float(np.sqrt(np.mean(m.embedding.noise / np.maximum(_frequency(m), np.finfo(float).tiny))))
-    known = m.embedding.noise > 0
+    anchor_noise = float(np.sqrt(np.mean(fit.embedding.noise / np.maximum(_frequency(fit), np.finfo(float).tiny))))
+    is_noise_known = fit.embedding.noise > 0
     lines = [
         Check(
-            "anchor simplex", "sigma_min", smallest, above(anchor_noise, "noise of a row") if known else None,
+            "anchor simplex", "sigma_min", smallest, above(anchor_noise, "noise of a row") if is_noise_known else None,
             "Smallest singular value of the anchors' rows: how far the topics are from being confused.",
             "Def. 4.1, Thm. 4.3",
         ),
@@ -100,11 +103,11 @@ def _simplex(m: Measured) -> list[Check]:
             "Share of the words' variation that no mixture of anchors explains, beyond noise.", "Def. 3.1",
         ),
     ]  # fmt: skip
-    if len(m.embedding.spectrum) and known:
-        lines += rank_checks(m.embedding.spectrum, m.embedding.noise_edge(), k, reference="sec. 3.3", veto=0.5)
+    if len(fit.embedding.spectrum) and is_noise_known:
+        lines += rank_checks(fit.embedding.spectrum, fit.embedding.noise_edge(), k, reference="sec. 3.3", veto=0.5)
         lines.append(
             Check(
-                "goodness of fit", "|lambda_left| / |lambda|", share_left_out(m.embedding), at_most(_LEFT_OUT, "of the fit"),
+                "goodness of fit", "|lambda_left| / |lambda|", unexplained_share(fit.embedding), at_most(_MAX_UNEXPLAINED, "of the fit"),
                 "Share of the co-occurrence of words, noise aside, that the topics do not explain. It widens the "
                 "errors.",
                 "not in the papers", "caution",
@@ -114,85 +117,94 @@ def _simplex(m: Measured) -> list[Check]:
     return lines
 
 
-def _own_words(m: Measured) -> list[Check]:
-    if len(m.own_share) == 1:
+def _exclusive_words(fit: AnchorFit) -> list[Check]:
+    if len(fit.exclusive_share) == 1:
         return []
-    least = int(m.own_share.argmin())
+    poorest = int(fit.exclusive_share.argmin())
     return [
         Check(
-            "words of its own", "", float(m.own_share[least]), at_least(_OWN_SHARE),
-            f"Probability in topic {least} of words that are mostly of that topic. Anchors need some: without them it may be "
+            "words of its own", "", float(fit.exclusive_share[poorest]), at_least(_MIN_EXCLUSIVE_MASS),
+            f"Probability in topic {poorest} of words that are mostly of that topic. Anchors need some: without them it may be "
             "mixed with others, and parts of the data are mixed alike.", "Def. 3.1", "caution",
-            f"Topic {least} has hardly any words of its own: compare with latent Dirichlet allocation, which needs none.",
+            f"Topic {poorest} has hardly any words of its own: compare with latent Dirichlet allocation, which needs none.",
         )
     ]  # fmt: skip
 
 
-def _anchor_frequency(m: Measured) -> list[Check]:
-    rarest = int(m.anchor_documents.argmin())
+def _anchor_frequency(fit: AnchorFit) -> list[Check]:
+    rarest = int(fit.anchor_documents.argmin())
     return [
         Check(
-            "rarest anchor", "documents", float(m.anchor_documents[rarest]), at_least(_ANCHOR_DOCUMENTS),
+            "rarest anchor", "documents", float(fit.anchor_documents[rarest]), at_least(_MIN_ANCHOR_DOCUMENTS),
             f"Documents with the anchor of topic {rarest}; the median over topics is "
-            f"{int(np.median(m.anchor_documents))}.", "Def. 3.1",
+            f"{int(np.median(fit.anchor_documents))}.", "Def. 3.1",
         )
     ]  # fmt: skip
 
 
-def _frequency(m: Measured) -> np.ndarray:
+def _frequency(fit: AnchorFit) -> np.ndarray:
     """Probability of each anchor in the corpus, shape (K,)."""
-    return m.anchor_probability * m.prevalence
+    return fit.anchor_probability * fit.prevalence
 
 
-def _topic_mixture(m: Measured) -> list[Check]:
-    imbalance = float(m.prevalence.max() / max(m.prevalence.min(), np.finfo(float).tiny))
-    gamma = bounds.l1_condition_number(m.moment)
+def _topic_mixture(fit: AnchorFit) -> list[Check]:
+    imbalance = float(fit.prevalence.max() / max(fit.prevalence.min(), np.finfo(float).tiny))
+    gamma = bounds.l1_condition_number(fit.moment)
     return [
         Check("topic imbalance", "a", imbalance, None, "Most frequent topic over least frequent.", "Def. 3.2"),
         Check(
             "conditioning of R", "gamma", gamma, above(0),
-            f"l1 condition number of E[w w^T]; as a matrix its condition number is {np.linalg.cond(m.moment):.3g}.",
+            f"l1 condition number of E[w w^T]; as a matrix its condition number is {np.linalg.cond(fit.moment):.3g}.",
             "Def. 3.3, 3.5",
         ),
     ]  # fmt: skip
 
 
-def _dropped(m: Measured) -> list[Check]:
-    d, w = m.documents, m.words
+def _omitted_data(fit: AnchorFit) -> list[Check]:
+    documents, words = fit.documents, fit.words
     return [
         Check(
-            "documents dropped", "", float(d.empty + d.short), None,
-            f"{d.empty} empty and {d.short} of a single word; {d.used} were used.", "sec. 4.1",
+            "documents dropped", "", float(documents.empty + documents.short), None,
+            f"{documents.empty} empty and {documents.short} of a single word; {documents.used} were used.", "sec. 4.1",
         ),
         Check(
-            "words dropped", "", float(w.n_unseen), None,
-            f"Never seen. {w.n_merged} more are too rare to learn and share one runoff word; {w.n_kept} were kept.",
+            "words dropped", "", float(words.n_unseen), None,
+            f"Never seen. {words.n_merged} more are too rare to learn and share one runoff word; {words.n_kept} were kept.",
             "Lemma 3.16",
         ),
     ]  # fmt: skip
 
 
-def _theorems(m: Measured) -> list[Check]:
-    k, n_words = m.moment.shape[0], m.words.n_kept + 1
-    imbalance = float(m.prevalence.max() / max(m.prevalence.min(), 1e-12))
-    p, gamma = float(max(m.anchor_probability.min(), 1e-12)), max(bounds.l1_condition_number(m.moment), 1e-12)
-    size = {"n_topics": k, "n_words": n_words, "length": m.documents.length, "separability": p, "imbalance": imbalance}
+def _theorems(fit: AnchorFit) -> list[Check]:
+    k, n_words = fit.moment.shape[0], fit.words.n_kept + 1
+    imbalance = float(fit.prevalence.max() / max(fit.prevalence.min(), 1e-12))
+    min_probability, gamma = (
+        float(max(fit.anchor_probability.min(), 1e-12)),
+        max(bounds.l1_condition_number(fit.moment), 1e-12),
+    )
+    size = {
+        "n_topics": k,
+        "n_words": n_words,
+        "length": fit.documents.length,
+        "separability": min_probability,
+        "imbalance": imbalance,
+    }
     eps = 0.1
-    main = bounds.topic_documents(eps, condition=gamma, **size)
-    lda = bounds.dirichlet_topic_documents(eps, alpha0=m.dirichlet_total, **size)
-    robustness = float(1 / np.linalg.norm(np.linalg.pinv(m.vertices), axis=0).max())  # least distance to a span
+    n_documents = bounds.topic_documents(eps, condition=gamma, **size)
+    n_documents_lda = bounds.dirichlet_topic_documents(eps, alpha0=fit.dirichlet_total, **size)
+    robustness = float(1 / np.linalg.norm(np.linalg.pinv(fit.vertices), axis=0).max())  # least distance to a span
     limit = bounds.anchor_noise_limit(robustness, k)
-    noise = float(np.sqrt(np.max(m.embedding.noise / np.maximum(_frequency(m), np.finfo(float).tiny))))
-    used = float(m.documents.used)
+    noise = float(np.sqrt(np.max(fit.embedding.noise / np.maximum(_frequency(fit), np.finfo(float).tiny))))
+    n_used = float(fit.documents.used)
     return [
         Check(
-            "documents, Theorem 3.4", "m", used, None,
-            f"The worst-case theorem asks for {main:.1e} (constant 1) for an entry-wise error of 0.1; practice needs far "
+            "documents, Theorem 3.4", "m", n_used, None,
+            f"The worst-case theorem asks for {n_documents:.1e} (constant 1) for an entry-wise error of 0.1; practice needs far "
             "fewer.", "Thm. 3.4",
         ),
         Check(
-            "documents, Theorem 3.17", "m", used, None,
-            f"Under LDA, for the Dirichlet parameters too, the theorem asks for {lda:.1e} (constant 1).", "Thm. 3.17",
+            "documents, Theorem 3.17", "m", n_used, None,
+            f"Under LDA, for the Dirichlet parameters too, the theorem asks for {n_documents_lda:.1e} (constant 1).", "Thm. 3.17",
         ),
         Check(
             "noise, Theorem 4.3", "eps", noise, None,

@@ -19,10 +19,10 @@ from ..moments.cooccurrence import WordCounts, WordSums
 from ..moments.count_products import CountProducts
 from ..passes import Blocks, Folds, accumulate
 from ..words import texts_of
-from ._corpus import in_own_order
+from ._corpus import order_documents
 from ._embedding import Embedding, random_columns
 
-_LARGEST = 4 << 30  # bytes
+_MAX_BYTES = 4 << 30  # bytes
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class CorpusSums:
     products: Annotated[np.ndarray, of.numbers("...")]
 
     @classmethod
-    def of_blocks(cls, blocks: Blocks, folds: Folds, seed: int, n_jobs: int | None, progress: Any) -> CorpusSums:
+    def from_blocks(cls, blocks: Blocks, folds: Folds, seed: int, n_jobs: int | None, progress: Any) -> CorpusSums:
         """One pass over the documents."""
         n_words = blocks.shapes[0][1]
         test = random_columns(n_words, seed)
-        if (size := folds.n * test.nbytes) > _LARGEST:
+        if (size := folds.n * test.nbytes) > _MAX_BYTES:
             raise LatentiaError(
                 f"The moments of {n_words} words would take {size / 2**30:.1f} GB: give fewer words, or fit without "
                 "keep_moments."
@@ -68,8 +68,8 @@ class CorpusSums:
             CountProducts(test, np.arange(n_words, dtype=np.int32), folds, exact=True),
         )
         words, products = accumulate(blocks, statistics, n_jobs, progress=progress and "counting words")
-        own = {name: np.asarray(getattr(words, name), float) for name in _OF_WORDS}
-        return cls(seed, **own, products=products)
+        word_sums = {name: np.asarray(getattr(words, name), float) for name in _WORD_SUMS}
+        return cls(seed, **word_sums, products=products)
 
     @property
     def n_rows(self) -> int:
@@ -83,12 +83,12 @@ class CorpusSums:
     def words(self) -> WordSums:
         """The same as a first pass over all documents gives."""
         fractional = bool((self.occurrences != np.rint(self.occurrences)).any())
-        return WordSums(**{name: getattr(self, name) for name in _OF_WORDS}, fractional=fractional)
+        return WordSums(**{name: getattr(self, name) for name in _WORD_SUMS}, fractional=fractional)
 
     def plus(self, other: Self, sign: int = 1) -> Self:
         if self.seed != other.seed:
             raise LatentiaError("The models have drawn other columns: give both the same random_state.")
-        total = {name: getattr(self, name) + sign * getattr(other, name) for name in (*_OF_WORDS, "products")}
+        total = {name: getattr(self, name) + sign * getattr(other, name) for name in (*_WORD_SUMS, "products")}
         counts = ("used", "empty", "short", "document_frequency")
         if sign < 0 and any((total[name] < 0).any() for name in counts):
             raise LatentiaError("Documents are to be forgotten that are not all among those of the model.")
@@ -97,11 +97,11 @@ class CorpusSums:
         return replace(self, **total)
 
 
-_OF_WORDS = ("scaled", "paired", "used", "empty", "short", "document_frequency", "occurrences")
+_WORD_SUMS = ("scaled", "paired", "used", "empty", "short", "document_frequency", "occurrences")
 
 
 @dataclass(frozen=True)
-class KeptSketches:
+class StoredSketches:
     """Sketches of groups of documents, of sums that were kept: as `latentia.topics._embedding.GroupSketches`.
 
     Attributes
@@ -110,20 +110,20 @@ class KeptSketches:
     folds : Folds
     """
 
-    kept: CorpusSums
+    sums: CorpusSums
     folds: Folds
     n_passes: ClassVar = 2
     documents: ClassVar = None
 
     def embedding(self, groups: tuple[int, ...], n_components: int | None = None) -> Embedding:
         """The sketch of some groups together."""
-        chosen, kept = list(groups), self.kept
-        test, used = random_columns(kept.products.shape[1], kept.seed), max(float(kept.used[chosen].sum()), 1.0)
-        product = kept.products[chosen].sum(axis=0) - kept.scaled[chosen].sum(axis=0)[:, None] * test
-        return Embedding(product / used, test, kept.paired[chosen].sum(axis=0) / used)
+        group_list, sums = list(groups), self.sums
+        test, n_used = random_columns(sums.products.shape[1], sums.seed), max(float(sums.used[group_list].sum()), 1.0)
+        product = sums.products[group_list].sum(axis=0) - sums.scaled[group_list].sum(axis=0)[:, None] * test
+        return Embedding(product / n_used, test, sums.paired[group_list].sum(axis=0) / n_used)
 
 
-class AddedDocuments(Additive):
+class AdditiveTopics(Additive):
     """Base of a topic model that can be learned from `CorpusSums`."""
 
     _groups = 2
@@ -142,7 +142,7 @@ class AddedDocuments(Additive):
                 parameter="embedding", value=self.embedding,
             )  # fmt: skip
         seed = seed_of(self.random_state) if like is None else like.seed  # type: ignore[attr-defined]
-        return CorpusSums.of_blocks(rows, folds, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
+        return CorpusSums.from_blocks(rows, folds, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
 
     def _refined_on(self, moments: Any, rows: Blocks) -> Any:
-        return self._with_refiner(replace(moments, order=in_own_order(rows)))
+        return self._with_refiner(replace(moments, order=order_documents(rows)))

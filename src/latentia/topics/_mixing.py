@@ -24,13 +24,13 @@ from ..exceptions import LatentiaError
 from ..metrics import l1_distances, nearest_distances
 from ..moments import WordMoments, lda_corrected
 from ..passes import Folds
-from ._by_moments import ALPHA0, ROUGH, Recovered, excess, recover, search_alpha0
-from ._prediction import OtherDocuments
-from ._refine import completion
+from ._by_moments import ALPHA0, ROUGH_TOLERANCE, Recovered, eigenvalue_excess, recover, search_alpha0
+from ._prediction import HeldOutDocuments
+from ._refine import completion_scores
 
 _DEVIATIONS = 3.0  # of a statistic whose noise three splits tell: all but a fortieth of Student's t
-_STEP = 3.0
-_MOST = 0.1  # alpha_0 up to which documents are as good as of one topic
+_ALPHA0_STEP = 3.0
+_MAX_SINGLE_ALPHA0 = 0.1  # alpha_0 up to which documents are as good as of one topic
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Mixing:
         moved = np.broadcast_to(self.moved, len(self.topics))
         return np.asarray(moved[l1_distances(topics, self.topics).argmin(axis=1)])
 
-    def of_proportions(self, alpha0: float) -> list[Check]:
+    def proportion_checks(self, alpha0: float) -> list[Check]:
         """One line, which asks for care where other documents prefer another alpha_0."""
         return [] if self.alpha0 is None else [
             Check(
-                "preferred Dirichlet sum", "alpha_0", self.alpha0, within(alpha0 / _STEP**0.5, alpha0 * _STEP**0.5),
+                "preferred Dirichlet sum", "alpha_0", self.alpha0, within(alpha0 / _ALPHA0_STEP**0.5, alpha0 * _ALPHA0_STEP**0.5),
                 "Of this one, a third and three times of it and so on that under which other documents are completed best. "
                 "Errors are widened by how far it moves the topics.",
                 "not in the papers", "caution",
@@ -70,11 +70,11 @@ class Mixing:
             )
         ]  # fmt: skip
 
-    def of_single_topics(self) -> list[Check]:
+    def single_topic_checks(self) -> list[Check]:
         """One line, which asks for care where documents mix topics."""
         return [] if self.alpha0 is None else [
             Check(
-                "one topic a document", "alpha_0", self.alpha0, at_most(_MOST),
+                "one topic a document", "alpha_0", self.alpha0, at_most(_MAX_SINGLE_ALPHA0),
                 "Sum of the Dirichlet parameters of mixtures of topics that would explain what single topics do not. Errors "
                 "are widened by how far it moves the topics.",
                 "Anandkumar et al. 2012", "caution",
@@ -107,44 +107,48 @@ class Corpus:
 
     def at(self, alpha0: float, groups: tuple[int, ...]) -> Recovered:
         """Topics of mixed documents, recovered from the moments of some groups."""
-        return recover(lda_corrected(self.moments(groups), alpha0), len(self.topics), self.seed, tol=ROUGH)
+        return recover(lda_corrected(self.moments(groups), alpha0), len(self.topics), self.seed, tol=ROUGH_TOLERANCE)
 
 
-def mixing_by_moments(corpus: Corpus) -> Mixing:
+def measure_mixing_by_moments(corpus: Corpus) -> Mixing:
     """How far documents taken for single topics mix them."""
-    found, topics, everything = corpus.recovered(corpus.folds.all), corpus.topics, corpus.folds.all
+    recovered, topics, all_groups = corpus.recovered(corpus.folds.all), corpus.topics, corpus.folds.all
     if len(topics) == 1:
         return Mixing(topics)
     try:
-        halves = np.array([[excess(corpus.recovered(half), 0.0) for half in split] for split in corpus.folds.splits])
+        halves = np.array(
+            [[eigenvalue_excess(corpus.recovered(half), 0.0) for half in split] for split in corpus.folds.splits]
+        )
     except LatentiaError:
         return Mixing(topics)
-    single = excess(found, 0.0)
+    single = eigenvalue_excess(recovered, 0.0)
     noise = float(np.sqrt(np.mean((halves[:, 0] - halves[:, 1]) ** 2))) / 2
     beyond = abs(2 * single - float(halves.mean())) - _DEVIATIONS * noise
     if not beyond > 0:
         return Mixing(topics, 0.0)
-    alpha0 = search_alpha0(lambda at: excess(corpus.at(at, everything), at), single + beyond, 7, 0.02)
+    alpha0 = search_alpha0(lambda at: eigenvalue_excess(corpus.at(at, all_groups), at), single + beyond, 7, 0.02)
     if alpha0 == ALPHA0[1]:  # no mixture explains it
         return Mixing(topics, alpha0)
-    return Mixing(topics, alpha0, nearest_distances(topics, corpus.at(alpha0, everything).found.topics))
+    return Mixing(topics, alpha0, nearest_distances(topics, corpus.at(alpha0, all_groups).found.topics))
 
 
-def mixing_by_prediction(corpus: Corpus, alpha0: float, others: OtherDocuments | None) -> Mixing:
+def measure_mixing_by_prediction(corpus: Corpus, alpha0: float, held_out: HeldOutDocuments | None) -> Mixing:
     """The alpha_0 under which other documents are completed best, in steps of three from that of a fit."""
     topics = corpus.topics
-    if others is None or len(topics) == 1:
+    if held_out is None or len(topics) == 1:
         return Mixing(topics)
-    frequencies = corpus.moments(others.learned).marginal
+    frequencies = corpus.moments(held_out.learned).marginal
 
-    def scores(at: float) -> np.ndarray:
-        found = (corpus.recovered(others.learned) if at == alpha0 else corpus.at(at, others.learned)).found
-        return completion(found.topics, at * found.shares, frequencies, others.counts)
+    def score_at(candidate: float) -> np.ndarray:
+        found = (
+            corpus.recovered(held_out.learned) if candidate == alpha0 else corpus.at(candidate, held_out.learned)
+        ).found
+        return completion_scores(found.topics, candidate * found.shares, frequencies, held_out.counts)
 
     try:
-        own = scores(alpha0)
-        preferred = _climb(scores, own, alpha0, _STEP)
-        preferred = _climb(scores, own, alpha0, 1 / _STEP) if preferred == alpha0 else preferred
+        initial_scores = score_at(alpha0)
+        preferred = _climb(score_at, initial_scores, alpha0, _ALPHA0_STEP)
+        preferred = _climb(score_at, initial_scores, alpha0, 1 / _ALPHA0_STEP) if preferred == alpha0 else preferred
         if preferred == alpha0:
             return Mixing(topics, alpha0)
         moved = nearest_distances(topics, corpus.at(preferred, corpus.folds.all).found.topics)
@@ -153,14 +157,14 @@ def mixing_by_prediction(corpus: Corpus, alpha0: float, others: OtherDocuments |
     return Mixing(topics, preferred, moved)
 
 
-def _climb(scores: Callable[[float], np.ndarray], own: np.ndarray, start: float, step: float) -> float:
+def _climb(score_at: Callable[[float], np.ndarray], initial_scores: np.ndarray, start: float, step: float) -> float:
     """The last of start, start step, start step^2 and so on up to which scores rise, clearly above the first ones."""
-    best, at = own, start
-    while ALPHA0[0] <= at * step <= ALPHA0[1]:
-        gained = scores(at * step)
-        gain = gained - own
+    best_scores, alpha0 = initial_scores, start
+    while ALPHA0[0] <= alpha0 * step <= ALPHA0[1]:
+        new_scores = score_at(alpha0 * step)
+        gain = new_scores - initial_scores
         clear = gain.mean() > _DEVIATIONS * gain.std() / np.sqrt(len(gain))
-        if not (clear and gained.mean() > best.mean()):
+        if not (clear and new_scores.mean() > best_scores.mean()):
             break
-        best, at = gained, at * step
-    return at
+        best_scores, alpha0 = new_scores, alpha0 * step
+    return alpha0

@@ -25,7 +25,7 @@ _ROUNDS = 2
 
 
 @dataclass(frozen=True)
-class OwnOrder:
+class CanonicalOrder:
     """A table of counts in its own order; or as it came, where that would take too much memory.
 
     Attributes
@@ -42,7 +42,7 @@ class OwnOrder:
     columns: np.ndarray
     rows: np.ndarray | None = None
 
-    def group(self, groups: tuple[int, ...], folds: Folds) -> OwnOrder:
+    def group(self, groups: tuple[int, ...], folds: Folds) -> CanonicalOrder:
         """The rows that ``folds``, made by `folds`, puts into some groups."""
         return replace(self, blocks=self.blocks.group(groups, folds))
 
@@ -52,28 +52,30 @@ class OwnOrder:
             return folds
         return replace(folds, leaders=self.rows if folds.leaders is None else folds.leaders[self.rows])
 
-    def whole(self, folds: Folds) -> Folds:
+    def merge_groups(self, folds: Folds) -> Folds:
         """One group of all rows, whose sums do not depend on how they are dealt; as they are where rows are as they came."""
         return folds if self.rows is None else replace(folds, n=1)
 
-    def arranged(self, values: np.ndarray) -> np.ndarray:
+    def arrange(self, values: np.ndarray) -> np.ndarray:
         """Values of the columns of the data, on the last axis, by the columns of the table."""
         return np.ascontiguousarray(values[..., self.columns])
 
-    def restored(self, values: np.ndarray) -> np.ndarray:
+    def restore(self, values: np.ndarray) -> np.ndarray:
         """Values of the columns of the table, on the last axis, by the columns of the data."""
-        found = np.empty_like(values)
-        found[..., self.columns] = values
-        return found
+        result = np.empty_like(values)
+        result[..., self.columns] = values
+        return result
 
-    def restored_table(self, table: sparse.csr_array) -> sparse.csr_array:
+    def restore_table(self, table: sparse.csr_array) -> sparse.csr_array:
         """A table with the columns of the data, of one with those of this table."""
-        found = sparse.csr_array((table.data, self.columns[table.indices], table.indptr), shape=table.shape)
-        found.sort_indices()
-        return found
+        result = sparse.csr_array((table.data, self.columns[table.indices], table.indptr), shape=table.shape)
+        result.sort_indices()
+        return result
 
 
-def own_order(blocks: Blocks, read: Callable[[Block], sparse.csr_array], most: int) -> OwnOrder:
+def canonical_order(
+    blocks: Blocks, read_counts: Callable[[Block], sparse.csr_array], max_entries: int
+) -> CanonicalOrder:
     """The first part of blocks in its own order, unless it has more than ``most`` entries.
 
     Parameters
@@ -89,34 +91,34 @@ def own_order(blocks: Blocks, read: Callable[[Block], sparse.csr_array], most: i
     """
     pieces, rows, n_entries = [], [], 0
     for block in blocks:
-        pieces.append(read(block))
+        pieces.append(read_counts(block))
         rows.append(block.rows)
         n_entries += pieces[-1].nnz
-        if n_entries > most:
-            return OwnOrder(blocks, np.arange(blocks.shapes[0][1]))
+        if n_entries > max_entries:
+            return CanonicalOrder(blocks, np.arange(blocks.shapes[0][1]))
     if not pieces:
-        return OwnOrder(blocks, np.arange(blocks.shapes[0][1]))
+        return CanonicalOrder(blocks, np.arange(blocks.shapes[0][1]))
     table = sparse.csr_array(sparse.vstack(pieces, format="csr"))
-    by_row, by_column = _orders(table)
+    by_row, by_column = _find_orders(table)
     ordered = sparse.csr_array(table[by_row][:, by_column])
     ordered.sort_indices()
-    return OwnOrder(Blocks.from_array(ordered), by_column, np.concatenate(rows)[by_row])
+    return CanonicalOrder(Blocks.from_array(ordered), by_column, np.concatenate(rows)[by_row])
 
 
-def _orders(table: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+def _find_orders(table: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of a table in their own order."""
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
     counts = np.ascontiguousarray(table.data, dtype=np.float64).view(np.uint64)
-    of_columns = np.ones(table.shape[1], np.uint64)
+    column_hashes = np.ones(table.shape[1], np.uint64)
     for _ in range(_ROUNDS):
-        of_rows = _added(counts ^ mixed_bits(of_columns)[table.indices], rows, table.shape[0])
-        of_columns = _added(counts ^ mixed_bits(of_rows)[rows], table.indices, table.shape[1])
-    of_rows = _added(counts ^ mixed_bits(of_columns)[table.indices], rows, table.shape[0])
-    return np.argsort(of_rows, kind="stable"), np.argsort(of_columns, kind="stable")
+        row_hashes = _sum_hashes(counts ^ mixed_bits(column_hashes)[table.indices], rows, table.shape[0])
+        column_hashes = _sum_hashes(counts ^ mixed_bits(row_hashes)[rows], table.indices, table.shape[1])
+    row_hashes = _sum_hashes(counts ^ mixed_bits(column_hashes)[table.indices], rows, table.shape[0])
+    return np.argsort(row_hashes, kind="stable"), np.argsort(column_hashes, kind="stable")
 
 
-def _added(keys: np.ndarray, places: Any, n: int) -> np.ndarray:
+def _sum_hashes(keys: np.ndarray, places: Any, n: int) -> np.ndarray:
     """Sums of mixed keys by their places, modulo 2^64, shape (n,)."""
-    total = np.zeros(n, np.uint64)
-    np.add.at(total, places, mixed_bits(keys))
-    return total
+    sums = np.zeros(n, np.uint64)
+    np.add.at(sums, places, mixed_bits(keys))
+    return sums

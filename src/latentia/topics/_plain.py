@@ -8,7 +8,7 @@ from typing import Any
 
 from .._control_characters import escape_controls
 
-_LEAST_WORDS, _ANCHORS = 30, 20  # characters of words, however narrow the terminal, and of anchor words
+_MIN_WORD_WIDTH, _ANCHOR_WIDTH = 30, 20  # characters of words, however narrow the terminal, and of anchor words
 
 
 class PlainTable:
@@ -37,7 +37,7 @@ class PlainTable:
     def __getitem__(self, name: Any) -> Any:
         """``table["words"]``, a `PlainColumn`, or ``table[["share", "words"]]``, a table."""
         if isinstance(name, list):
-            return PlainTable({one: self._columns[one] for one in name}, self.index)
+            return PlainTable({column: self._columns[column] for column in name}, self.index)
         return PlainColumn(self._columns[name], self.index)
 
     def iterrows(self) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -79,9 +79,9 @@ def as_text(columns: Mapping[str, Sequence[Any]], index: Sequence[Any], index_na
     """Columns that are all in `FORMATS`, with words cut to the width of the terminal."""
     cells = {index_name: [str(k) for k in index]}
     cells |= {name: [FORMATS[name](value) for value in values] for name, values in columns.items()}
-    for name, width in (("anchor words", _ANCHORS), ("words", _room(cells))):
+    for name, width in (("anchor words", _ANCHOR_WIDTH), ("words", _word_width(cells))):
         if name in cells:
-            cells[name] = [_cut(text, width) for text in cells[name]]
+            cells[name] = [_truncate(text, width) for text in cells[name]]
     padded = []
     for name, texts in cells.items():
         pad = str.ljust if FORMATS.get(name) is str else str.rjust
@@ -90,27 +90,29 @@ def as_text(columns: Mapping[str, Sequence[Any]], index: Sequence[Any], index_na
     return escape_controls("\n".join("  ".join(row).rstrip() for row in zip(*padded, strict=True)))
 
 
-def _room(cells: Mapping[str, Sequence[str]]) -> int:
+def _word_width(cells: Mapping[str, Sequence[str]]) -> int:
     """Characters of a line that the other columns leave to words."""
     widths = {name: max(map(len, [name, *texts])) for name, texts in cells.items() if name != "words"}
-    widths |= {name: min(width, _ANCHORS) for name, width in widths.items() if name == "anchor words"}
-    return max(shutil.get_terminal_size((100, 24)).columns - sum(2 + width for width in widths.values()), _LEAST_WORDS)
+    widths |= {name: min(width, _ANCHOR_WIDTH) for name, width in widths.items() if name == "anchor words"}
+    return max(
+        shutil.get_terminal_size((100, 24)).columns - sum(2 + width for width in widths.values()), _MIN_WORD_WIDTH
+    )
 
 
-def _cut(text: str, width: int) -> str:
+def _truncate(text: str, width: int) -> str:
     """A text of at most so many characters, cut between words."""
     return text if len(text) <= width else text[: width - 1].rsplit(" ", 1)[0] + "…"
 
 
-def _number(form: str) -> Callable[[float], str]:
+def _format_number(form: str) -> Callable[[float], str]:
     return lambda value: "" if value != value else format(value, form)  # nothing for NaN
 
 
 FORMATS: Mapping[Any, Callable[[Any], str]] = {
-    "share": _number(".1%"),
-    "probability": _number(".1%"),
-    "expected error": _number(".2f"),
-    "rank": _number("d"),
+    "share": _format_number(".1%"),
+    "probability": _format_number(".1%"),
+    "expected error": _format_number(".2f"),
+    "rank": _format_number("d"),
     "grade": str,
     "anchor words": str,
     "words": str,

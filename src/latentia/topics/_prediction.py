@@ -12,17 +12,17 @@ from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
 from ..metrics import split_tokens
 from ..passes import Blocks, Folds, sample_rows
-from ._refine import smoothed
+from ._refine import smooth_topics
 
-_DOCUMENTS = 500  # other documents,
-_WORDS = 40_000  # or of short ones as many as have so many words, half of which are hidden
+_MAX_DOCUMENTS = 500  # other documents,
+_MIN_WORDS = 40_000  # or of short ones as many as have so many words, half of which are hidden
 _DEVIATIONS = (
     2.0  # standard errors of the gain in predicting other documents: topics of nothing gain that much by chance
 )
 
 
 @dataclass(frozen=True)
-class OtherDocuments:
+class HeldOutDocuments:
     """Documents that topics of some groups were not learned from.
 
     Attributes
@@ -37,17 +37,17 @@ class OtherDocuments:
     counts: sparse.csr_array
 
 
-def other_documents(blocks: Blocks, folds: Folds, refined: bool) -> OtherDocuments | None:
+def held_out_documents(blocks: Blocks, folds: Folds, refined: bool) -> HeldOutDocuments | None:
     """Learn from three quarters; where that takes passes, from the half that is learned from for the expected errors."""
     if folds.n == 1:
         return None
-    return _outside(blocks, folds, folds.splits[0][0] if refined or folds.n < 4 else folds.all[:-1])
+    return _hold_out(blocks, folds, folds.splits[0][0] if refined or folds.n < 4 else folds.all[:-1])
 
 
 def prediction_checks(
-    fitted: Callable[[OtherDocuments], np.ndarray],
+    predict: Callable[[HeldOutDocuments], np.ndarray],
     frequencies: np.ndarray,
-    others: OtherDocuments | None,
+    held_out: HeldOutDocuments | None,
     blocks: Blocks,
     folds: Folds,
 ) -> list[Check]:
@@ -68,18 +68,18 @@ def prediction_checks(
     blocks, dealt : Blocks, RowGroups
         All documents, and how they are assigned to groups.
     """
-    if others is None:
+    if held_out is None:
         return []
-    logs = np.log(smoothed(frequencies, frequencies, 1.0))
+    logs = np.log(smooth_topics(frequencies, frequencies, 1.0))
 
-    def scores_of(fold: OtherDocuments) -> np.ndarray:
-        return np.array([fitted(fold), split_tokens(fold.counts)[1] @ logs])
+    def score(documents: HeldOutDocuments) -> np.ndarray:
+        return np.array([predict(documents), split_tokens(documents.counts)[1] @ logs])
 
-    scores, more = None, len(others.learned) < folds.n - 1
+    scores, has_more = None, len(held_out.learned) < folds.n - 1
     try:
-        scores = scores_of(others)
+        scores = score(held_out)
         if _clear_gain(scores) <= 0:
-            scores = _extrapolated(scores_of, blocks, folds) if more else scores
+            scores = _extrapolate(score, blocks, folds) if has_more else scores
     except LatentiaError:
         if scores is None:
             return []
@@ -88,20 +88,20 @@ def prediction_checks(
     )
 
 
-def _extrapolated(scores_of: Callable[[OtherDocuments], np.ndarray], blocks: Blocks, folds: Folds) -> np.ndarray:
+def _extrapolate(score: Callable[[HeldOutDocuments], np.ndarray], blocks: Blocks, folds: Folds) -> np.ndarray:
     """Return log-likelihoods under topics of all documents and under word frequencies, shape (2, n).
 
     They are of the documents of one half; of both, where the gain in one is not clearly positive or negative.
     """
     n, scores = folds.n, np.empty((2, 0))
     weight = (n / (n - 1) - 1) / (2 - n / (n - 1))
-    for learned, unseen in (folds.splits[0], folds.splits[0][::-1]):
-        for group in unseen:
-            fold = _outside(blocks, folds, tuple(g for g in folds.all if g != group))
-            if fold is not None:
-                of_most = scores_of(fold)
-                of_half = scores_of(replace(fold, learned=learned))
-                scores = np.hstack([scores, of_most + weight * (of_most - of_half)])
+    for learned, held_out_groups in (folds.splits[0], folds.splits[0][::-1]):
+        for group in held_out_groups:
+            documents = _hold_out(blocks, folds, tuple(g for g in folds.all if g != group))
+            if documents is not None:
+                scores_of_most = score(documents)
+                scores_of_half = score(replace(documents, learned=learned))
+                scores = np.hstack([scores, scores_of_most + weight * (scores_of_most - scores_of_half)])
         if _clear_gain(scores) > 0 or _clear_gain(scores[::-1]) > 0:
             break
     return scores
@@ -113,12 +113,12 @@ def _clear_gain(scores: np.ndarray) -> float:
     return float(gains.mean() - _DEVIATIONS * gains.std() / np.sqrt(gains.size))
 
 
-def _outside(blocks: Blocks, folds: Folds, learned: tuple[int, ...]) -> OtherDocuments | None:
+def _hold_out(blocks: Blocks, folds: Folds, learned: tuple[int, ...]) -> HeldOutDocuments | None:
     """Return documents that are in none of the groups that are learned from, if there are any with words."""
-    others = blocks.group([g for g in folds.all if g not in learned], folds)
-    tables = list(sample_rows(others, _DOCUMENTS)) if len(others) else []
+    held_out = blocks.group([g for g in folds.all if g not in learned], folds)
+    tables = list(sample_rows(held_out, _MAX_DOCUMENTS)) if len(held_out) else []
     counts = sparse.csr_array(tables[0], dtype=np.float64) if tables else None
-    if counts is not None and 0 < counts.sum() < _WORDS:
-        enough = int(np.ceil(_WORDS * counts.shape[0] / counts.sum()))
-        counts = sparse.csr_array(sample_rows(others, enough)[0], dtype=np.float64)
-    return OtherDocuments(learned, counts) if counts is not None and counts.sum() else None
+    if counts is not None and 0 < counts.sum() < _MIN_WORDS:
+        n_rows = int(np.ceil(_MIN_WORDS * counts.shape[0] / counts.sum()))
+        counts = sparse.csr_array(sample_rows(held_out, n_rows)[0], dtype=np.float64)
+    return HeldOutDocuments(learned, counts) if counts is not None and counts.sum() else None

@@ -19,7 +19,9 @@ from ..passes import Blocks, Folds
 from ._refine import LARGE
 
 
-def repeated_in(blocks: Blocks, folds: Folds, frequent: np.ndarray, length: float, width: int) -> np.ndarray:
+def cross_validate_spectrum(
+    blocks: Blocks, folds: Folds, frequent: np.ndarray, length: float, width: int
+) -> np.ndarray:
     """`repeated_spectrum` of two halves of documents, or of as many of them as are read into memory.
 
     Parameters
@@ -27,18 +29,18 @@ def repeated_in(blocks: Blocks, folds: Folds, frequent: np.ndarray, length: floa
     blocks : Blocks
     folds : Folds
     frequent : ndarray of bool or int
-        Columns of words in so many documents (`least_documents`) that no few of them make a direction.
+        Columns of words in so many documents (`min_documents_of_word`) that no few of them make a direction.
     length, width
         As in `repeated_spectrum`.
     """
-    most = int(LARGE / length)
+    max_rows = int(LARGE / length)
     halves = [
-        sparse.csr_array(blocks.group(half, folds).some_rows(most)[0], dtype=np.float64) for half in folds.splits[0]
+        sparse.csr_array(blocks.group(half, folds).some_rows(max_rows)[0], dtype=np.float64) for half in folds.splits[0]
     ]
-    return repeated_spectrum([half[:, frequent] for half in halves], length, width)
+    return cross_validated_spectrum([half[:, frequent] for half in halves], length, width)
 
 
-def repeated_spectrum(halves: Sequence[sparse.csr_array], length: float, width: int) -> np.ndarray:
+def cross_validated_spectrum(halves: Sequence[sparse.csr_array], length: float, width: int) -> np.ndarray:
     """Eigenvalues of D^-1/2 Q D^-1/2 as large as other documents have them, descending.
 
     Parameters
@@ -65,11 +67,11 @@ def repeated_spectrum(halves: Sequence[sparse.csr_array], length: float, width: 
     scale = np.where(root > 0, 1 / np.where(root > 0, root, 1.0), 0.0)
     first, second = (_product(half, n, w, scale) for half, n, w in zip(halves, sizes, weights, strict=True))
     start = np.repeat(root[:, None], min(width, len(root)), axis=1)
-    found = []
-    for own, other in ((first, second), (second, first)):
-        _, vectors = converged_eigenspace(own, start)
-        found.append(np.sort([v @ other(v) for v in vectors.T])[::-1])
-    return np.pad(np.mean(found, axis=0), (0, width - start.shape[1]))
+    spectra = []
+    for product, other_product in ((first, second), (second, first)):
+        _, vectors = converged_eigenspace(product, start)
+        spectra.append(np.sort([v @ other_product(v) for v in vectors.T])[::-1])
+    return np.pad(np.mean(spectra, axis=0), (0, width - start.shape[1]))
 
 
 def _product(

@@ -203,7 +203,7 @@ class TopicSampler:
         self.counts = np.zeros((self._n_words, self.n_topics), np.int32)
         self._by_word = np.zeros((self._n_words, width), np.float32)
         self._by_word[:, : self.n_topics] = topics.T
-        self._inverse = np.ones(width, np.float32)
+        self._safe_inverse = np.ones(width, np.float32)
         self._sums = np.zeros((n_workers, 0, width))
         self._n_averaged, self._errors, self._noise = 0, list[tuple[np.ndarray, np.ndarray]](), np.zeros(self.n_topics)
         n_kinds = 1 if alpha_sum is not None else min(self.n_topics, _MOST_KINDS)
@@ -293,7 +293,7 @@ class TopicSampler:
 
             def draw(i: int, documents: np.ndarray = documents, ends: np.ndarray = ends) -> None:
                 log_likelihood[i] += _draw_topics(
-                    documents[ends[i] : ends[i + 1]], *self._documents, self._keys, sweep, self._by_word, self._inverse,
+                    documents[ends[i] : ends[i + 1]], *self._documents, self._keys, sweep, self._by_word, self._safe_inverse,
                     alpha, log_rising, self._kinds, started, rounds, self._old, self._new, sums[i], self._histogram[i],
                 )  # fmt: skip
 
@@ -320,7 +320,7 @@ class TopicSampler:
         self._set_totals()
 
     def _set_totals(self) -> None:
-        self._inverse[: self.n_topics] = 1 / (self._totals + self.beta.sum())
+        self._safe_inverse[: self.n_topics] = 1 / (self._totals + self.beta.sum())
 
 
 def errors_of_draw(parameters: np.ndarray, topics: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:

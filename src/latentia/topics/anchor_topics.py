@@ -50,29 +50,29 @@ from ._corpus import (
     Words,
     check_n_topics,
     count_documents,
-    in_own_order,
-    least_documents,
     merge_rare_words,
+    min_documents_of_word,
+    order_documents,
 )
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
-from ._evidence import TRUSTED, Measured, anchor_checks, own_share, share_left_out
-from ._kept import AddedDocuments, CorpusSums, KeptSketches
-from ._prediction import OtherDocuments, other_documents, prediction_checks
+from ._evidence import TRUSTED, AnchorFit, anchor_checks, exclusive_share, unexplained_share
+from ._kept import AdditiveTopics, CorpusSums, StoredSketches
+from ._prediction import HeldOutDocuments, held_out_documents, prediction_checks
 from ._recover import recover_topics
 from ._refine import (
-    RefinedTopics,
     Refiner,
     Starts,
-    completion,
+    TopicRefinement,
+    completion_scores,
     content_folds,
+    include_posterior_spread,
     n_candidates,
     refinement_checks,
-    smoothed,
-    with_spread,
+    smooth_topics,
 )
-from ._repeated import repeated_in
+from ._repeated import cross_validate_spectrum
 from .prevalence import confusions_of
 
 _GAP = Number(0, 1)
@@ -80,7 +80,7 @@ _PART_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far l
 _KEPT_TOL = 1e-14  # of moments that are added: their order changes nothing else then
 
 
-class AnchorTopics(Admixture, AddedDocuments):
+class AnchorTopics(Admixture, AdditiveTopics):
     """Topic model by anchor words.
 
     Neither a seed nor the order of documents or words enters the answer, which comes with an expected error for every topic.
@@ -306,11 +306,11 @@ class AnchorTopics(Admixture, AddedDocuments):
 
     def _moments(self, rows: Blocks, folds: Folds) -> _Counted:
         """Passes over the documents, in their own order: words; then the sketch of Q, and a sample of the documents."""
-        order = in_own_order(rows)
+        order = order_documents(rows)
         groups = order.folds(folds)
-        q = Cooccurrence(order.blocks, folds=order.whole(groups), n_jobs=self.n_jobs, progress=self.verbose)
+        q = Cooccurrence(order.blocks, folds=order.merge_groups(groups), n_jobs=self.n_jobs, progress=self.verbose)
         documents = count_documents(q.sums, rows.n_rows)
-        words = merge_rare_words(q, self.runoff_df).restored(order)
+        words = merge_rare_words(q, self.runoff_df).restore(order)
         check_n_topics(self.n_components, documents, q.size)
         choice = self._choice(documents, words)
         if self.embedding == "projection":
@@ -327,14 +327,14 @@ class AnchorTopics(Admixture, AddedDocuments):
         probabilities = sums.paired.sum(axis=0) / documents.used
         words = Words(np.arange(len(probabilities)), counted.document_frequency, probabilities)
         check_n_topics(self.n_components, documents, words.n_kept)
-        sketches = KeptSketches(sums, Folds(self._groups))
+        sketches = StoredSketches(sums, Folds(self._groups))
         return _Counted(sketches, words, documents, self._choice(documents, words), None, self.n_components, False)
 
     def _recover(self, moments: _Counted, subset: Subset, full_fit: Any) -> _Recovered:
         """Algorithms 4.3 and 4.2: anchors, and topics from them."""
         embedding, choice = moments.of(subset.groups), moments.choice
         tol = self.tol if subset.is_whole else max(self.tol, _PART_TOL)
-        if isinstance(moments.sketches, KeptSketches):
+        if isinstance(moments.sketches, StoredSketches):
             tol = min(self.tol, _KEPT_TOL)
         anchors = choose_anchors(embedding, moments.n_topics, *choice)
         topics = recover_topics(embedding, anchors, choice.codes, tol=tol, n_jobs=self.n_jobs)
@@ -342,23 +342,23 @@ class AnchorTopics(Admixture, AddedDocuments):
 
     def _refine(self, recovered: _Recovered, moments: _Counted, subset: Subset, full_fit: Any) -> Refined:
         """Sample the topics of all words; one half of the documents tells from which start."""
-        refined = RefinedTopics.none(recovered.topics)
+        refined = TopicRefinement.unrefined(recovered.topics)
         if moments.refiner is not None:
-            refined = moments.refiner.refined(subset.groups, self._starts(recovered, moments, subset.groups))
+            refined = moments.refiner.refine_groups(subset.groups, self._starts(recovered, moments, subset.groups))
         return Refined(refined, refined.refinement)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; anchors, other documents, and sweeps."""
-        learned: RefinedTopics = fitted.model.parameters
+        learned: TopicRefinement = fitted.model.parameters
         parts = fitted.errors(self._splits(learned))
-        bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
+        bias = Misfit(share=unexplained_share(self._embedding) / 2).bias(nearest_others(learned.topics))
         others = [] if parts.errors is None or fitted.rows is None else self._of_other_documents(fitted)
-        parts = with_spread(parts, learned, fitted.recovered.topics, others).widened(bias, self._farthest)
+        parts = include_posterior_spread(parts, learned, fitted.recovered.topics, others).widened(bias, self._farthest)
         return [*self._of_anchors(parts), *others, *refinement_checks(learned)], parts
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
         moments: _Counted = fitted.moments
-        learned: RefinedTopics = fitted.model.parameters
+        learned: TopicRefinement = fitted.model.parameters
         self._set_refinement_attributes(learned.refinement)
         n_passes = moments.sketches.n_passes + len(self.refinement_)
         own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
@@ -369,7 +369,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         elif moments.sketches.documents is None or self.dirichlet == "moments":
             self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
         else:
-            self.dirichlet_ = _proportions(self, moments.order.restored_table(moments.sketches.documents))
+            self.dirichlet_ = _proportions(self, moments.order.restore_table(moments.sketches.documents))
         self._confusions = confusions_of(fitted, self._splits(learned), learned)
         if fitted.rows is not None:
             self._order_words(fitted, moments.documents.length)
@@ -485,8 +485,8 @@ class AnchorTopics(Admixture, AddedDocuments):
     def _choice(self, documents: Documents, words: Words) -> _Choice:
         """The anchors that are given, and the words that the others may be."""
         none_given = isinstance(self.anchors, str)
-        given = [] if none_given else parse_anchors(self.anchors, column_names(self), words.own_columns)
-        least = least_documents(documents.used) if self.min_df is None else self.min_df
+        given = [] if none_given else parse_anchors(self.anchors, column_names(self), words.exclusive_columns)
+        least = min_documents_of_word(documents.used) if self.min_df is None else self.min_df
         frequent = np.flatnonzero(words.document_frequency >= max(least, self.runoff_df))
         frequent = frequent[np.argsort(words.codes[frequent], kind="stable")]
         return _Choice(given, frequent, words.codes, self.anchors if none_given else "greedy")
@@ -515,7 +515,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         )  # fmt: skip
         return replace(moments, refiner=refiner)
 
-    def _splits(self, learned: RefinedTopics) -> int:
+    def _splits(self, learned: TopicRefinement) -> int:
         """Return how many pairs of halves are fitted: at most one where that takes sweeps."""
         return min(self.n_splits, 1) if learned.is_swept else self.n_splits
 
@@ -524,15 +524,15 @@ class AnchorTopics(Admixture, AddedDocuments):
         moments: _Counted = fitted.moments
         frequencies = moments.words.probabilities
 
-        def predicted(others: OtherDocuments) -> np.ndarray:
-            part: RefinedTopics = fitted.model_of(others.learned).parameters
+        def predicted(others: HeldOutDocuments) -> np.ndarray:
+            part: TopicRefinement = fitted.model_of(others.learned).parameters
             dirichlet = part.dirichlet
             if dirichlet is None:
                 moment = moments.of(others.learned).topic_moment(moments.words.merge(part.topics))
                 dirichlet = self.dirichlet_.sum() * np.maximum(moment.sum(axis=1), 1e-6)
-            return completion(part.topics, dirichlet, frequencies, others.counts)
+            return completion_scores(part.topics, dirichlet, frequencies, others.counts)
 
-        others = other_documents(fitted.rows, fitted.folds, fitted.model.parameters.is_swept)
+        others = held_out_documents(fitted.rows, fitted.folds, fitted.model.parameters.is_swept)
         return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.folds)
 
     def _read_off(
@@ -566,7 +566,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         embedding, words = self._embedding, self._words
         vertices = vertex_rows(embedding, self._anchors, words.codes)
         anchor_words = [list(anchor.words) for anchor in self._anchors]
-        measured = Measured(
+        measured = AnchorFit(
             embedding=embedding,
             vertices=vertices,
             weights=simplex_least_squares(embedding.rows, vertices, tol=1e-2, n_jobs=self.n_jobs),
@@ -574,7 +574,7 @@ class AnchorTopics(Admixture, AddedDocuments):
             prevalence=self.prevalence_,
             anchor_documents=np.array([words.document_frequency[own].max() for own in anchor_words]),
             anchor_probability=np.array([self.components_[k, own].sum() for k, own in enumerate(anchor_words)]),
-            own_share=own_share(self.components_, self.prevalence_),
+            exclusive_share=exclusive_share(self.components_, self.prevalence_),
             documents=self._documents,
             words=words,
             dirichlet_total=float(self.dirichlet_.sum()),
@@ -632,7 +632,7 @@ class _Counted:
     refiner : Refiner or None
     """
 
-    sketches: GroupSketches | KeptSketches
+    sketches: GroupSketches | StoredSketches
     words: Words
     documents: Documents
     choice: _Choice
@@ -660,7 +660,7 @@ class _Counted:
             return self.embedding
         frequent = np.isin(self.order.columns, self.choice.candidates)
         spectrum, k = self.embedding.spectrum, self.n_topics
-        others = repeated_in(self.order.blocks, folds, frequent, self.documents.length, len(spectrum))
+        others = cross_validate_spectrum(self.order.blocks, folds, frequent, self.documents.length, len(spectrum))
         return replace(self.embedding, spectrum=np.append(spectrum[:k], np.minimum(spectrum[k:], others[k:])))
 
     @property
@@ -765,5 +765,5 @@ def _replaced(anchors: list[Anchor], replace: Mapping[int, Any]) -> list[Any]:
 
 def _proportions(model: AnchorTopics, documents: sparse.csr_array) -> np.ndarray:
     """Dirichlet parameters of the proportions, shape (K,), by some documents."""
-    smooth = smoothed(model.components_, model.word_frequencies_, 1e-4)
+    smooth = smooth_topics(model.components_, model.word_frequencies_, 1e-4)
     return dirichlet_by_likelihood(smooth, model.prevalence_, documents, model.n_jobs)

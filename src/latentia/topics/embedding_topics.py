@@ -42,7 +42,7 @@ from ..metrics import word_probabilities
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks, assign_folds
 from ..words import texts_of
-from ._documents import WithWords
+from ._documents import WordModel
 from ._embedders import Embedder, embed
 from ._shown import ordered_words
 from ._told import recall_of_words, words_tell
@@ -88,7 +88,7 @@ class Frame:
         return _one_long(found) if self.unit else found
 
 
-class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
+class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
     """Topics of documents with embeddings, described by their words.
 
     Embeddings of a language model know which texts mean alike; a mixture finds the groups, and the words of their documents

@@ -42,22 +42,22 @@ from ..likelihood import (
 from ..metrics import l1_distances, nearest_others, split_tokens
 from ..passes import Blocks, Folds, sample_rows
 from ._by_moments import (
-    ROUGH,
+    ROUGH_TOLERANCE,
     CorpusMoments,
     Recovered,
     TopicShares,
-    clear,
-    distance,
-    misfit_of,
+    compute_moments,
+    halves_agree,
+    measure_distances,
+    measure_misfit,
+    measure_unexplained_share,
     moment_checks,
-    moments_of,
     recover,
-    share_left_out,
 )
-from ._documents import SMOOTHING, OfDocuments
-from ._mixing import Corpus, Mixing, mixing_by_moments
-from ._prediction import OtherDocuments, other_documents, prediction_checks
-from ._refine import smoothed
+from ._documents import SMOOTHING, DocumentModel
+from ._mixing import Corpus, Mixing, measure_mixing_by_moments
+from ._prediction import HeldOutDocuments, held_out_documents, prediction_checks
+from ._refine import smooth_topics
 from .prevalence import confusions_of
 
 _SOFTLY = 0.7  # share of the word frequencies in the topics that "auto" starts from
@@ -98,10 +98,10 @@ class Clusters(NamedTuple):
     def model(self, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Topics that no word is impossible in, and their shares: what likelihoods are taken of."""
         share = self.smoothing[:, None]
-        return (1 - share) * self.topics + share * smoothed(frequencies, frequencies, 1.0), self.shares
+        return (1 - share) * self.topics + share * smooth_topics(frequencies, frequencies, 1.0), self.shares
 
 
-class SingleTopicModel(OfDocuments, Staged):
+class SingleTopicModel(DocumentModel, Staged):
     """Clusters of documents with one topic each, by tensor decomposition.
 
     The fit is deterministic and gives an expected error for every topic. The decomposition makes four passes over the
@@ -259,11 +259,11 @@ class SingleTopicModel(OfDocuments, Staged):
 
     def _moments(self, rows: Blocks, folds: Folds) -> CorpusMoments:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
-        return moments_of(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
+        return compute_moments(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
 
     def _recover(self, moments: CorpusMoments, subset: Subset, full_fit: Recovered | None) -> Recovered:
         """Theorem 7.2: whiten the pairs, and decompose the triples."""
-        options = {} if full_fit is None else {"tol": ROUGH}
+        options = {} if full_fit is None else {"tol": ROUGH_TOLERANCE}
         return recover(moments.of(subset.groups), self.n_components, self._seed, **options)
 
     def _refine(self, recovered: Recovered, moments: CorpusMoments, subset: Subset, full_fit: Any) -> Refined:
@@ -280,7 +280,7 @@ class SingleTopicModel(OfDocuments, Staged):
         refined: Refined = fitted.model
         topics, recovered = refined.parameters.topics, fitted.recovered
         parts = fitted.errors(self.n_splits)
-        others = other_documents(fitted.rows, moments.folds, self._steps > 0) if self.n_splits else None
+        others = held_out_documents(fitted.rows, moments.folds, self._steps > 0) if self.n_splits else None
         misfit = self._misfit(refined.parameters, recovered, moments)
         idle, lines = _idle(lambda groups: self._learned_from(fitted, groups), others, fitted, topics)
         several, more = self._of_several_topics(fitted, parts)
@@ -300,7 +300,7 @@ class SingleTopicModel(OfDocuments, Staged):
         self._order_words(fitted, moments.documents.length)
 
     def _distance(self, first: Refined, second: Refined, moments: Any) -> np.ndarray:
-        return distance(first, second)
+        return measure_distances(first, second)
 
     def _cost(self) -> Literal["algebra", "passes"]:
         return "passes" if self._steps else "algebra"
@@ -320,15 +320,15 @@ class SingleTopicModel(OfDocuments, Staged):
         if self._steps:
             return _alike(clusters, fitted.rows, moments.word_probabilities, parts)
         mixing = Mixing(fitted.recovered.found.topics)
-        if clear(parts, clusters.topics):
-            mixing = mixing_by_moments(Corpus(moments.of, fitted.recovery_of, moments.folds, self._seed))
-        return mixing.bias(clusters.topics), mixing.of_single_topics()
+        if halves_agree(parts, clusters.topics):
+            mixing = measure_mixing_by_moments(Corpus(moments.of, fitted.recovery_of, moments.folds, self._seed))
+        return mixing.bias(clusters.topics), mixing.single_topic_checks()
 
-    def _of_other_documents(self, fitted: Fitted, others: OtherDocuments | None) -> list[Check]:
+    def _of_other_documents(self, fitted: Fitted, others: HeldOutDocuments | None) -> list[Check]:
         """How topics of some documents predict the words of others."""
         frequencies = fitted.moments.word_probabilities
 
-        def predicted(others: OtherDocuments) -> np.ndarray:
+        def predicted(others: HeldOutDocuments) -> np.ndarray:
             return _completion(others.counts, *self._learned_from(fitted, others.learned).model(frequencies))
 
         return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.moments.folds)
@@ -340,12 +340,12 @@ class SingleTopicModel(OfDocuments, Staged):
 
     def _misfit(self, clusters: Clusters, recovered: Recovered, moments: CorpusMoments) -> Misfit:
         """What the topics leave of the moments: of pairs of words, and of the tensor where they come from it alone."""
-        of_tensor = misfit_of(recovered.fit, moments, moments.of)
+        of_tensor = measure_misfit(recovered.fit, moments, moments.of)
         if of_tensor.ratio is None:
             return of_tensor
         of_pairs = _misfit_of_pairs(clusters, moments)
         if self._steps:
-            beyond = share_left_out(recovered.fit, moments, moments.of)
+            beyond = measure_unexplained_share(recovered.fit, moments, moments.of)
             return replace(of_pairs, share=float(np.hypot(of_pairs.share, beyond)))
         return replace(of_tensor, share=max(of_tensor.share, of_pairs.share))
 
@@ -354,8 +354,8 @@ class SingleTopicModel(OfDocuments, Staged):
         if not self._steps:
             return Refined(Clusters(*found, np.full(len(found.shares), SMOOTHING)).sorted(), Refinement.none())
         overall, some = moments.word_probabilities, part.rows
-        frequencies = smoothed(overall, overall, 1.0)
-        start = smoothed(found.topics, overall, _SOFTLY if self.refine == "auto" else SMOOTHING)
+        frequencies = smooth_topics(overall, overall, 1.0)
+        start = smooth_topics(found.topics, overall, _SOFTLY if self.refine == "auto" else SMOOTHING)
         held = Responsibilities.none(some.n_rows, len(frequencies), len(start))
         pseudo = np.array([_PSEUDO * len(frequencies)])
         update = LeaveOneOutUpdate(start, found.shares, pseudo, frequencies, held)
@@ -532,7 +532,7 @@ def _alike(
 
 def _idle(
     learned_from: Callable[[tuple[int, ...]], Clusters],
-    others: OtherDocuments | None,
+    others: HeldOutDocuments | None,
     fitted: Fitted,
     topics: np.ndarray,
 ) -> tuple[np.ndarray, list[Check]]:

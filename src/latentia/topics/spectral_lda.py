@@ -34,33 +34,33 @@ from ..moments import WordMoments, lda_corrected
 from ..passes import Blocks, Folds, assign_folds
 from ._by_moments import (
     ALPHA0,
-    ROUGH,
+    ROUGH_TOLERANCE,
     CorpusMoments,
     Recovered,
-    clear,
-    distance,
-    excess,
-    misfit_of,
+    compute_moments,
+    eigenvalue_excess,
+    halves_agree,
+    measure_distances,
+    measure_misfit,
     moment_checks,
-    moments_of,
     recover,
     search_alpha0,
 )
-from ._corpus import in_own_order
+from ._corpus import order_documents
 from ._documents import SMOOTHING, Admixture
-from ._mixing import Corpus, Mixing, mixing_by_prediction
-from ._ordering import OwnOrder
-from ._prediction import OtherDocuments, other_documents, prediction_checks
+from ._mixing import Corpus, Mixing, measure_mixing_by_prediction
+from ._ordering import CanonicalOrder
+from ._prediction import HeldOutDocuments, held_out_documents, prediction_checks
 from ._refine import (
-    RefinedTopics,
     Refiner,
     Starts,
-    completion,
+    TopicRefinement,
+    completion_scores,
     content_folds,
+    include_posterior_spread,
     refinement_checks,
-    rounded,
-    smoothed,
-    with_spread,
+    round_topics,
+    smooth_topics,
 )
 from .anchor_topics import start_of_search
 from .prevalence import confusions_of
@@ -93,12 +93,12 @@ class _Mixture(NamedTuple):
 
     topics: np.ndarray
     dirichlet: np.ndarray
-    refined: RefinedTopics | None = None
+    refined: TopicRefinement | None = None
 
     def sorted(self) -> _Mixture:
         """The same, the largest share first."""
         order = np.argsort(-self.dirichlet, kind="stable")
-        refined = None if self.refined is None else self.refined.rearranged(order)
+        refined = None if self.refined is None else self.refined.reorder(order)
         return _Mixture(self.topics[order], self.dirichlet[order], refined)
 
 
@@ -258,13 +258,13 @@ class SpectralLDA(Admixture, Staged):
 
     def _moments(self, rows: Blocks, folds: Folds) -> _Counted:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
-        corpus = moments_of(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
+        corpus = compute_moments(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
         moments = _Counted(corpus, self._alpha0(corpus.of(folds.all)))
-        return self._with_refiner(moments, in_own_order(rows)) if self.refine else moments
+        return self._with_refiner(moments, order_documents(rows)) if self.refine else moments
 
     def _recover(self, moments: _Counted, subset: Subset, full_fit: Recovered | None) -> Recovered:
         """Whiten M_3 by M_2, and decompose it."""
-        options = {} if full_fit is None else {"tol": ROUGH}
+        options = {} if full_fit is None else {"tol": ROUGH_TOLERANCE}
         return recover(moments.of(subset.groups), self.n_components, _SEED, **options)
 
     def _refine(self, recovered: Recovered, moments: _Counted, subset: Subset, full_fit: Any) -> Refined:
@@ -274,26 +274,26 @@ class SpectralLDA(Admixture, Staged):
         if refiner is None:
             return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.none())
         starts = self._starts(recovered, moments, refiner.order.group(subset.groups, refiner.folds))
-        refined = refiner.refined(subset.groups, starts)
+        refined = refiner.refine_groups(subset.groups, starts)
         if refined.dirichlet is not None:
             topics, dirichlet = refined.topics, refined.dirichlet
         return Refined(_Mixture(topics, dirichlet, refined).sorted(), refined.refinement)
 
-    def _starts(self, found: Recovered, moments: _Counted, documents: OwnOrder) -> Starts:
+    def _starts(self, found: Recovered, moments: _Counted, documents: CanonicalOrder) -> Starts:
         """Return the topics of the tensor, and those of anchors of the documents, of which there may be more.
 
         Moments of documents in another order are the same but for rounding, which topics of few digits do not have.
         """
-        topics = rounded(smoothed(found.found.topics, moments.corpus.word_probabilities, SMOOTHING))
+        topics = round_topics(smooth_topics(found.found.topics, moments.corpus.word_probabilities, SMOOTHING))
 
         def search() -> np.ndarray | None:
             candidates = start_of_search(documents.blocks, self.n_components, self.n_jobs)
-            return None if candidates is None else documents.restored(candidates)
+            return None if candidates is None else documents.restore(candidates)
 
         topics_of = {"tensors": lambda: topics, "search": search}
         return Starts(found.found.topics, moments.alpha0 * found.found.shares, topics_of)
 
-    def _with_refiner(self, moments: _Counted, order: OwnOrder) -> _Counted:
+    def _with_refiner(self, moments: _Counted, order: CanonicalOrder) -> _Counted:
         """Return the moments with what refines topics."""
         folds = order.folds(moments.corpus.folds)
         choice = content_folds(order, folds)
@@ -301,7 +301,7 @@ class SpectralLDA(Admixture, Staged):
         def starts_of(groups: tuple[int, ...]) -> Starts:
             documents = order.group(groups, choice)
             if choice is folds:
-                found = recover(moments.of(groups), self.n_components, _SEED, tol=ROUGH)
+                found = recover(moments.of(groups), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
             else:
                 found = self._recover_part(documents, moments.alpha0)
             return self._starts(found, moments, documents)
@@ -312,13 +312,13 @@ class SpectralLDA(Admixture, Staged):
         )  # fmt: skip
         return replace(moments, refiner=refiner)
 
-    def _recover_part(self, order: OwnOrder, alpha0: float) -> Recovered:
+    def _recover_part(self, order: CanonicalOrder, alpha0: float) -> Recovered:
         """Recover the topics of some documents, over the columns of the data."""
         with warnings.catch_warnings():  # All documents have been counted before.
             warnings.simplefilter("ignore")
-            corpus = moments_of(order.blocks, self.n_components, Folds(1), n_jobs=self.n_jobs, progress=False)
-        part = recover(lda_corrected(corpus.of((0,)), alpha0), self.n_components, _SEED, tol=ROUGH)
-        return replace(part, found=part.found._replace(topics=order.restored(part.found.topics)))
+            corpus = compute_moments(order.blocks, self.n_components, Folds(1), n_jobs=self.n_jobs, progress=False)
+        part = recover(lda_corrected(corpus.of((0,)), alpha0), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
+        return replace(part, found=part.found._replace(topics=order.restore(part.found.topics)))
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; the moments, other documents, and alpha_0."""
@@ -328,17 +328,17 @@ class SpectralLDA(Admixture, Staged):
         topics, corpus, alpha0 = refined.parameters.topics, moments.corpus, moments.alpha0
         parts = fitted.errors(self.n_splits)
         mixing = self._mixing(fitted, parts)
-        misfit = misfit_of(recovered.fit, corpus, moments.of)
+        misfit = measure_misfit(recovered.fit, corpus, moments.of)
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
         others = self._of_other_documents(fitted)
-        parts = with_spread(parts, refined.parameters.refined, recovered.found.topics, others)
+        parts = include_posterior_spread(parts, refined.parameters.refined, recovered.found.topics, others)
         parts = parts.widened(bias, self._farthest)
         return [
             *moment_checks(refined, recovered.fit, corpus, moments.of, parts, misfit),
             *others,
             *refinement_checks(refined.parameters.refined),
             *self._dirichlet_sum(alpha0),
-            *mixing.of_proportions(alpha0),
+            *mixing.proportion_checks(alpha0),
         ], parts
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
@@ -354,7 +354,7 @@ class SpectralLDA(Admixture, Staged):
         self._order_words(fitted, moments.corpus.documents.length)
 
     def _distance(self, first: Refined, second: Refined, moments: Any) -> np.ndarray:
-        return distance(first, second)
+        return measure_distances(first, second)
 
     def _cost(self) -> Literal["algebra", "passes"]:
         return "passes" if self.refine else "algebra"
@@ -364,22 +364,22 @@ class SpectralLDA(Admixture, Staged):
         moments: _Counted = fitted.moments
         model: _Mixture = fitted.model.parameters
         is_refined = model.refined is not None and model.refined.dirichlet is not None
-        if is_refined or not clear(parts, model.topics):
+        if is_refined or not halves_agree(parts, model.topics):
             return Mixing(fitted.recovered.found.topics)
         folds = moments.corpus.folds
         corpus = Corpus(moments.corpus.of, fitted.recovery_of, folds, self._seed)
-        others = other_documents(fitted.rows, folds, refined=False) if self.n_splits else None
-        return mixing_by_prediction(corpus, moments.alpha0, others)
+        others = held_out_documents(fitted.rows, folds, refined=False) if self.n_splits else None
+        return measure_mixing_by_prediction(corpus, moments.alpha0, others)
 
     def _of_other_documents(self, fitted: Fitted) -> list[Check]:
         """How topics of some documents predict the words of others."""
         corpus = fitted.moments.corpus
 
-        def predicted(others: OtherDocuments) -> np.ndarray:
+        def predicted(others: HeldOutDocuments) -> np.ndarray:
             part = fitted.model_of(others.learned).parameters
-            return completion(part.topics, part.dirichlet, corpus.word_probabilities, others.counts)
+            return completion_scores(part.topics, part.dirichlet, corpus.word_probabilities, others.counts)
 
-        others = other_documents(fitted.rows, corpus.folds, self.refine != 0) if self.n_splits else None
+        others = held_out_documents(fitted.rows, corpus.folds, self.refine != 0) if self.n_splits else None
         return prediction_checks(predicted, corpus.word_probabilities, others, fitted.rows, corpus.folds)
 
     def _alpha0(self, moments: WordMoments) -> float:
@@ -392,7 +392,7 @@ class SpectralLDA(Admixture, Staged):
         """The alpha_0 at which the eigenvalues have the size that the shares predict."""
 
         def excess_at(alpha0: float) -> float:
-            return excess(recover(lda_corrected(moments, alpha0), self.n_components, _SEED), alpha0)
+            return eigenvalue_excess(recover(lda_corrected(moments, alpha0), self.n_components, _SEED), alpha0)
 
         return search_alpha0(excess_at)
 

@@ -141,7 +141,7 @@ def test_the_most_similar_topics_come_first_and_the_map_has_places(fitted, data)
 
 
 def test_three_equidistant_points_keep_their_distances_on_the_map():
-    places = report_topics._places(1.0 - np.eye(3))
+    places = report_topics._place_on_plane(1.0 - np.eye(3))
     for i, j in ((0, 1), (0, 2), (1, 2)):
         assert np.linalg.norm(places[i] - places[j]) == pytest.approx(1.0)
 
@@ -259,9 +259,9 @@ def test_an_excerpt_ends_between_words():
     text = "many words " * 200
     excerpt = report_topics._excerpt(text)
     assert excerpt.endswith(("many …", "words …"))
-    assert len(excerpt) <= report_topics._EXCERPT + 2
+    assert len(excerpt) <= report_topics._EXCERPT_LENGTH + 2
     assert report_topics._excerpt("  a \n b ") == "a b"
-    assert len(report_topics._excerpt("x" * 5000)) <= report_topics._EXCERPT + 2
+    assert len(report_topics._excerpt("x" * 5000)) <= report_topics._EXCERPT_LENGTH + 2
 
 
 @pytest.mark.parametrize("name", ["vocabulary", "names", "texts"])

@@ -419,7 +419,7 @@ def test_bad_parameters(corpus, parameters, message):
 
 
 def test_linear_programs_are_for_some_candidates_only(corpus, monkeypatch):
-    monkeypatch.setattr(_anchors, "MOST_LONERS", 400)
+    monkeypatch.setattr(_anchors, "MAX_LP_CANDIDATES", 400)
     with pytest.raises(LatentiaError, match="at most 400 candidate words"):
         AnchorTopics(10, anchors="lp", min_df=1).fit(corpus.counts)
 

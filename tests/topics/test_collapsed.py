@@ -41,7 +41,7 @@ def naive_sweep(table, shares, counts, alpha, prior):
 
 def test_a_sweep_is_the_formula(monkeypatch):
     table = sparse.csr_array(corpus().counts)
-    monkeypatch.setattr(collapsed, "_GROUPS", table.nnz)  # no document sees what another one has changed
+    monkeypatch.setattr(collapsed, "_N_GROUPS", table.nnz)  # no document sees what another one has changed
     with allocate_shares(table.nnz, 4) as room:
         update = update_of(table, room=room, learn_alpha=False)
         step = over(Blocks.from_array(table))

@@ -9,7 +9,7 @@ from scipy import sparse
 from latentia.metrics import nearest_distances
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from latentia.topics._repeated import cross_validated_spectrum
-from latentia.topics.single_topic import _unneeded
+from latentia.topics.single_topic import _find_redundant_topics
 
 
 def corpus(n: int, k: int, seed: int = 0, v: int = 500) -> tuple[sparse.csr_array, np.ndarray]:
@@ -106,9 +106,9 @@ def test_few_long_documents_do_not_make_topics_idle(single):
     counts, topics = single
     rng = np.random.default_rng(4)
     long = rng.multinomial(20_000, topics[[0, 0, 1, 1]])
-    idle = _unneeded(sparse.csr_array(sparse.vstack([counts, long])), topics + 1e-6, np.full(5, 0.2))
+    idle = _find_redundant_topics(sparse.csr_array(sparse.vstack([counts, long])), topics + 1e-6, np.full(5, 0.2))
     assert not idle.any()
-    assert _unneeded(counts, np.vstack([topics, topics[[2, 2]]]) + 1e-6, np.full(7, 1 / 7)).sum() == 2
+    assert _find_redundant_topics(counts, np.vstack([topics, topics[[2, 2]]]) + 1e-6, np.full(7, 1 / 7)).sum() == 2
 
 
 def test_topics_without_words_of_their_own_ask_for_care(tailed):

@@ -15,7 +15,7 @@ from latentia import LatentiaError
 from latentia.datasets import Texts
 from latentia.exceptions import MissingExtraError
 from latentia.words import WordVectorizer, check_texts, languages, stop_words, texts_of
-from latentia.words.vectorizer import _lemma_of
+from latentia.words.vectorizer import _make_lemmatizer
 
 
 def words(text, language=None, **parameters):
@@ -235,7 +235,7 @@ def test_lemmas_and_segments_by_other_packages(monkeypatch):
             raise ValueError("Unsupported language: zh")
         return forms.get(word, word)
 
-    _lemma_of.cache_clear()
+    _make_lemmatizer.cache_clear()
     monkeypatch.setitem(sys.modules, "simplemma", SimpleNamespace(lemmatize=lemmatize))
     assert words("Houses, houses in Paris went b2b", "english", lemmas=True) == [
         "house",
@@ -246,7 +246,7 @@ def test_lemmas_and_segments_by_other_packages(monkeypatch):
     ]
     with pytest.raises(LatentiaError, match="no lemmas of these languages"):
         words("a", "chinese", lemmas=True, stop_words=["a"])
-    _lemma_of.cache_clear()
+    _make_lemmatizer.cache_clear()
 
     def pairs(text, locale):
         return [text[i : i + 2] for i in range(0, len(text), 2)]
@@ -261,7 +261,7 @@ def test_lemmas_and_segments_by_other_packages(monkeypatch):
 
 def test_missing_packages_are_named(monkeypatch):
     for package, option in (("simplemma", "lemmas"), ("icu4py.breakers", "segment")):
-        _lemma_of.cache_clear()
+        _make_lemmatizer.cache_clear()
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(MissingExtraError, match="text"):
             words("a house", **{option: True})

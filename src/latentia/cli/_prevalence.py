@@ -7,11 +7,11 @@ from typing import Any
 
 from ..datasets import Corpus
 from ..exceptions import LatentiaError
-from ..topics.periods import UNITS, periods_of
-from ..topics.prevalence import Prevalence, groups_of
+from ..topics.periods import UNITS, assign_periods
+from ..topics.prevalence import Prevalence, assign_groups
 
 
-def prevalence_in(
+def prepare_prevalence(
     corpus: Corpus, by: Sequence[str], over: str | None, period: str | None
 ) -> Callable[[Any], list[tuple[str, Prevalence]]]:
     """What measures how much of each topic of a model there is in groups and periods, with names of the columns.
@@ -20,19 +20,19 @@ def prevalence_in(
     """
     if period is not None and over is None:
         raise LatentiaError("--period: belongs to --over COLUMN.")
-    width = _width(period)
+    width = _parse_width(period)
     for name in by:
-        _check("--group-by", name, corpus, groups_of)
+        _check("--group-by", name, corpus, assign_groups)
     if over is not None:
-        _check("--over", over, corpus, lambda times: periods_of(times, width))
+        _check("--over", over, corpus, lambda times: assign_periods(times, width))
 
-    def measured(model: Any) -> list[tuple[str, Prevalence]]:
-        found = [(name, model.prevalence_by(corpus.blocks, corpus.columns[name])) for name in by]
+    def measure(model: Any) -> list[tuple[str, Prevalence]]:
+        results = [(name, model.prevalence_by(corpus.blocks, corpus.columns[name])) for name in by]
         if over is not None:
-            found.append((over, model.prevalence_over(corpus.blocks, corpus.columns[over], period=width)))
-        return found
+            results.append((over, model.prevalence_over(corpus.blocks, corpus.columns[over], period=width)))
+        return results
 
-    return measured
+    return measure
 
 
 def _check(option: str, name: str, corpus: Corpus, use: Callable[[list[str]], object]) -> None:
@@ -51,7 +51,7 @@ def no_columns(source: str) -> str:
     return f"{source} has no columns besides the texts. Give a table about the documents with --metadata."
 
 
-def _width(period: str | None) -> str | float | None:
+def _parse_width(period: str | None) -> str | float | None:
     if period is None or period in UNITS:
         return period
     try:

@@ -26,10 +26,10 @@ from ..passes import Blocks
 from ..passes.dask import is_collection
 from ..words import WordVectorizer, texts_of
 from ._refine import LARGE, SMOOTHING, completion_scores, smooth_topics
-from ._shown import ordered_words
+from ._shown import order_words
 from ._tables import TopicTables
 from ._unbiased import DocumentMemberships
-from .prevalence import InGroups, unmixing
+from .prevalence import PrevalenceModel, unmixing_matrix
 
 _N_READ_WORDS = 10  # of each topic
 
@@ -144,7 +144,7 @@ class WordModel(TopicTables):
         return tags
 
 
-class DocumentModel(InGroups, WithCovariates, TransformerMixin, WordModel):
+class DocumentModel(PrevalenceModel, WithCovariates, TransformerMixin, WordModel):
     """Base of models fitted on counts of words alone."""
 
     _compared: ClassVar = ("components_", "vectorizer_")
@@ -165,11 +165,11 @@ class DocumentModel(InGroups, WithCovariates, TransformerMixin, WordModel):
         """Choose the words to show, by the documents of the fit of this mean length, or as many as are read into memory."""
         documents = Subset(fitted.groups, fitted.folds, fitted.rows).rows
         table = sparse.csr_array(documents.some_rows(int(LARGE / length))[0])
-        self._word_order = ordered_words(self.components_, self._others(), table)
+        self._word_order = order_words(self.components_, self._others(), table)
 
     def _memberships(self, X: Any) -> DocumentMemberships:
         blocks = self._blocks(X, reset=False)
-        by_words = unmixing(self.components_, self._shares() @ self.components_)
+        by_words = unmixing_matrix(self.components_, self._shares() @ self.components_)
         return DocumentMemberships(lambda: self._tables(blocks), by_words, self._confusions)
 
     def _plugged_in(self, X: Any) -> np.ndarray:

@@ -24,7 +24,7 @@ from ..metrics import l1_distances, split_tokens
 from ..passes import Blocks, Folds
 from ._collapsed import SweepUpdate, allocate_shares, fit_in_memory
 from ._ordering import CanonicalOrder
-from ._sampling import MOST_OCCURRENCES, SampledTopics, can_be_sampled, mean_proportions, sample_topics
+from ._sampling import MAX_OCCURRENCES, TopicPosterior, is_samplable, mean_proportions, sample_topics
 
 _N_FOLDS, _N_STRETCHES = (
     4,
@@ -153,8 +153,8 @@ class DocumentSet:
     @cached_property
     def table(self) -> sparse.csr_array | None:
         """Whole counts that can be sampled, of at most their share of `MOST_OCCURRENCES` words, if they are whole."""
-        table = _sample_documents(self.order.blocks, self.n_entries, self.share * MOST_OCCURRENCES)
-        return table if can_be_sampled(table) else None
+        table = _sample_documents(self.order.blocks, self.n_entries, self.share * MAX_OCCURRENCES)
+        return table if is_samplable(table) else None
 
     def subsample(self) -> DocumentSet:
         """As many documents as tell which start is best."""
@@ -337,12 +337,12 @@ def _choose_way(
     if len(start_names) > 1:
         short: dict[str, Any] = {"burn_in": _SHORT_BURN_IN}
         start = max(start_names, key=lambda name: score(Way(name, "sampling"), subsample, **short)[0].sum())
-    sampled, chosen = score(Way(start, "sampling"), documents)
-    alpha, highest = chosen.dirichlet, sampled.sum()
+    posterior, chosen = score(Way(start, "sampling"), documents)
+    alpha, highest = chosen.dirichlet, posterior.sum()
     rivals = [Way(start_names[-1], "sweeps")] if documents.n_entries <= LARGE else []
     for way in (*rivals, Way(start_names[0], "none")):
         scores, refined = score(way, documents, alpha if starts.dirichlet is None else starts.dirichlet)
-        gain = scores - sampled
+        gain = scores - posterior
         min_gain = max(_DEVIATIONS * gain.std() / np.sqrt(len(gain)), _MIN_GAIN * hidden.sum() / len(gain))
         if gain.mean() > min_gain and scores.sum() > highest:
             chosen, highest = refined, scores.sum()
@@ -403,13 +403,13 @@ def refinement_checks(refined: TopicRefinement | None) -> list[Check]:
 
 def _match_to_recovered(
     recovered: np.ndarray,
-    result: SampledTopics | tuple[np.ndarray, np.ndarray, np.ndarray, Refinement],
+    result: TopicPosterior | tuple[np.ndarray, np.ndarray, np.ndarray, Refinement],
     documents: DocumentSet,
     way: Way,
 ) -> TopicRefinement:
     """Return refined topics over the columns of the data, each in the place of the recovered one that it is nearest to."""
     empty = np.empty(0)
-    if isinstance(result, SampledTopics):
+    if isinstance(result, TopicPosterior):
         converged = result.drift <= MAX_RELATIVE_GAIN
         refinement = Refinement((result.topics,), result.log_likelihood, converged, float("nan"))
         topics, alpha, shares, drift = result.topics, result.alpha, result.shares, result.drift

@@ -46,36 +46,39 @@ from scipy.special import digamma, gammaln
 
 from ..passes.blocks import Blocks, mixed_bits
 from ..system.threads import Parallel, for_chunks, threads
-from .prevalence import unmixing
+from .prevalence import unmixing_matrix
 
-MOST_OCCURRENCES = 30_000_000
+MAX_OCCURRENCES = 30_000_000
 """Occurrences of words whose topics are sampled, in some 20 bytes each; a part of more documents has so many."""
 
 _N_GROUPS = 16  # More groups follow the sampler more closely, and cost more waits between threads.
-_FIRST_ROUNDS = 3  # Rounds over a document with the topics of the start, before there are counts.
-_LANES = 8  # Topics are padded to a multiple of it.
-_EXACT, _OCTAVE = 64, 8  # Numbers of words below 64 have a bin of their own; each doubling beyond has eight.
-_BINS = _EXACT + 24 * _OCTAVE
-_UNIT = 1 << 20  # of probabilities
+_INITIAL_ROUNDS = 3  # Rounds over a document with the topics of the start, before there are counts.
+_LANE_WIDTH = 8  # Topics are padded to a multiple of it.
+_N_EXACT_BINS, _BINS_PER_OCTAVE = (
+    64,
+    8,
+)  # Numbers of words below 64 have a bin of their own; each doubling beyond has eight.
+_N_BINS = _N_EXACT_BINS + 24 * _BINS_PER_OCTAVE
+_PROBABILITY_UNIT = 1 << 20  # of probabilities
 _ALPHA, _ALPHA_SUM, _BETA = 0.1, 2.0, 0.05  # where the priors start: alpha, its sum at most, and beta
 _ALPHA_STEPS, _BETA_STEPS = 3, 2  # of the fixed point after each sweep
-_LEARNED_FROM = 3  # sweeps after which the priors are learned
-_MOST_KINDS = 32  # of documents
+_LEARNING_STARTS_AT = 3  # sweeps after which the priors are learned
+_MAX_KINDS = 32  # of documents
 _SHRINKAGE = 1.0  # occurrences of words that the alpha of all documents counts for in each kind
-_LEAST_ALPHA, _LEAST_BETA, _MOST_BETA = 1e-3, 1e-6, 1e3
+_MIN_ALPHA, _MIN_BETA, _MAX_BETA = 1e-3, 1e-6, 1e3
 _WINDOW, _DRIFT = 10, 2e-4  # The burn-in ends when the mean log-likelihood of so many sweeps rises by a smaller share.
 _ALPHA_DRIFT = (
     0.02  # The same of the sum of alpha, which mixed documents take long to learn. It moves by .01 by chance.
 )
-_FEWEST, _MOST = 20, 100  # sweeps of a burn-in
-_FEWEST_OF_MANY, _FEWEST_AVERAGED = 15, 6  # sweeps of a burn-in, and averaged, where there are many documents
+_MIN_BURN_IN, _MAX_BURN_IN = 20, 100  # sweeps of a burn-in
+_MIN_BURN_IN_OF_PART, _MIN_AVERAGED = 15, 6  # sweeps of a burn-in, and averaged, where there are many documents
 _SPREAD_EVERY = 5  # averaged sweeps from one draw of the topics to the next
-_ROUNDS, _DOCUMENTS_AT_ONCE = (5, 20), 256  # over a document with given topics: before, and averaged
+_GIBBS_ROUNDS, _DOCUMENTS_AT_ONCE = (5, 20), 256  # over a document with given topics: before, and averaged
 _STREAM = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
-class SampledTopics:
+class TopicPosterior:
     """Posterior means, and how far they can be trusted.
 
     Attributes
@@ -107,9 +110,9 @@ class SampledTopics:
     drift: float
 
 
-def can_be_sampled(table: sparse.csr_array) -> bool:
+def is_samplable(table: sparse.csr_array) -> bool:
     """Return True if all counts are whole, and no few documents have more words than can be held."""
-    return bool(table.sum() <= 2 * MOST_OCCURRENCES and (table.data == np.rint(table.data)).all())
+    return bool(table.sum() <= 2 * MAX_OCCURRENCES and (table.data == np.rint(table.data)).all())
 
 
 def sample_topics(
@@ -123,7 +126,7 @@ def sample_topics(
     alpha_sum: float | None = None,
     n_jobs: int | None = None,
     all_documents: Blocks | None = None,
-) -> SampledTopics:
+) -> TopicPosterior:
     """Run a chain and average it; then draw the topics of all documents once, if there are more.
 
     Parameters
@@ -149,22 +152,22 @@ def sample_topics(
     n_workers = effective_n_jobs(n_jobs)
     with threads(n_workers) as parallel:
         sampler = TopicSampler(table, topics, alpha, alpha_sum, parallel, n_workers)
-        sampler.burn_in(burn_in, most=max(_FEWEST_OF_MANY, int(effort * _MOST)))
-        sampler.average(max(min(n_averaged, _FEWEST_AVERAGED), int(effort * n_averaged)))
-        sampled = sampler.sampled()
+        sampler.burn_in(burn_in, max_sweeps=max(_MIN_BURN_IN_OF_PART, int(effort * _MAX_BURN_IN)))
+        sampler.average(max(min(n_averaged, _MIN_AVERAGED), int(effort * n_averaged)))
+        posterior = sampler.posterior()
         if all_documents is None:
-            return sampled
-        counts, before = np.zeros(sampler.counts.shape), sampled.topics.T * sampler.counts.sum(axis=0)
+            return posterior
+        counts, counts_before = np.zeros(sampler.counts.shape), posterior.topics.T * sampler.counts.sum(axis=0)
         for block in all_documents:
-            drawn = (before + counts).T
-            drawn /= drawn.sum(axis=1, keepdims=True)
+            current_topics = (counts_before + counts).T
+            current_topics /= current_topics.sum(axis=1, keepdims=True)
             part = sparse.csr_array(block[0])
-            counts += TopicSampler(part, drawn, sampled.alpha, alpha_sum, parallel, n_workers).counts
+            counts += TopicSampler(part, current_topics, posterior.alpha, alpha_sum, parallel, n_workers).counts
     mean = counts + sampler.beta[:, None]
     topics = np.ascontiguousarray((mean / mean.sum(axis=0)).T)
-    spread, confusion = errors_of_draw(mean, topics, 0)
+    spread, confusion = draw_errors(mean, topics, 0)
     shares = counts.sum(axis=0) / counts.sum()
-    return replace(sampled, topics=topics, shares=shares, spread=spread, confusions=confusion[None])
+    return replace(posterior, topics=topics, shares=shares, spread=spread, confusions=confusion[None])
 
 
 class TopicSampler:
@@ -199,37 +202,37 @@ class TopicSampler:
         self._groups = [np.flatnonzero(group == g) for g in range(_N_GROUPS)]
         self._old = np.zeros(tokens[-1], np.uint16)
         self._new = np.zeros_like(self._old)
-        width = -(-self.n_topics // _LANES) * _LANES
+        width = -(-self.n_topics // _LANE_WIDTH) * _LANE_WIDTH
         self.counts = np.zeros((self._n_words, self.n_topics), np.int32)
         self._by_word = np.zeros((self._n_words, width), np.float32)
         self._by_word[:, : self.n_topics] = topics.T
         self._safe_inverse = np.ones(width, np.float32)
         self._sums = np.zeros((n_workers, 0, width))
         self._n_averaged, self._errors, self._noise = 0, list[tuple[np.ndarray, np.ndarray]](), np.zeros(self.n_topics)
-        n_kinds = 1 if alpha_sum is not None else min(self.n_topics, _MOST_KINDS)
+        n_kinds = 1 if alpha_sum is not None else min(self.n_topics, _MAX_KINDS)
         self._kinds, self._kind_alpha = np.zeros(len(indptr) - 1, np.int64), np.tile(self.alpha, (n_kinds, 1))
-        self._histogram = np.zeros((n_workers, n_kinds, 2, self.n_topics + 1, _BINS), np.int64)
+        self._histogram = np.zeros((n_workers, n_kinds, 2, self.n_topics + 1, _N_BINS), np.int64)
         self._draw(started=False)
-        _count(*self._documents, self._new, self.counts)
+        _count_topics(*self._documents, self._new, self.counts)
         self._totals: np.ndarray = self.counts.sum(axis=0)
         self._old[:] = self._new
-        self._refresh()
+        self._refresh_weights()
 
     # --- sweeps -------------------------------------------------------------------------------------------------
 
-    def burn_in(self, n_sweeps: int | Literal["auto"] = "auto", most: int = _MOST) -> None:
+    def burn_in(self, n_sweeps: int | Literal["auto"] = "auto", max_sweeps: int = _MAX_BURN_IN) -> None:
         """Draw until the log-likelihood rises no more, or so many times."""
         if n_sweeps != "auto":
             for _ in range(n_sweeps):
                 self._sweep()
             return
         alpha_sum = 0.0
-        while self.n_sweeps < most:
+        while self.n_sweeps < max_sweeps:
             self._sweep()
             if self.n_sweeps % _WINDOW:
                 continue
             alpha_before, alpha_sum = alpha_sum, self.alpha.sum()
-            if self.n_sweeps >= _FEWEST:
+            if self.n_sweeps >= _MIN_BURN_IN:
                 before, after = np.reshape(self.log_likelihood[-2 * _WINDOW :], (2, _WINDOW)).mean(axis=1)
                 if after - before < _DRIFT * abs(after) and abs(alpha_sum - alpha_before) < _ALPHA_DRIFT * alpha_sum:
                     return
@@ -243,10 +246,10 @@ class TopicSampler:
             if i == n_sweeps // 2 - 1:
                 first_half = self.topics
             if i >= n_sweeps // 2 and i % _SPREAD_EVERY == 0:
-                self._errors.append(errors_of_draw(self.counts + self.beta[:, None], self.topics, i))
+                self._errors.append(draw_errors(self.counts + self.beta[:, None], self.topics, i))
         self._noise = np.abs(first_half - self.topics).sum(axis=1)
 
-    def sampled(self) -> SampledTopics:
+    def posterior(self) -> TopicPosterior:
         """Return the posterior means."""
         values = np.array(self.log_likelihood)
         first, second = np.array_split(values[len(values) - self._n_averaged :], 2)
@@ -254,14 +257,14 @@ class TopicSampler:
         k = self.n_topics
         spread = np.mean([spread for spread, _ in self._errors], axis=0) if self._errors else np.zeros(k)
         confusions = np.array([confusion for _, confusion in self._errors]).reshape(-1, k, k)
-        return SampledTopics(self.topics, self.alpha, self.shares, spread, confusions, self._noise, values, drift)
+        return TopicPosterior(self.topics, self.alpha, self.shares, spread, confusions, self._noise, values, drift)
 
     @property
     def topics(self) -> np.ndarray:
         """Posterior mean of the topics by the sums of probabilities, or by the counts before there are any, (K, V)."""
         sums: np.ndarray = self.counts.astype(np.float64)
         if self._n_averaged:
-            sums = self._sums.sum(axis=0)[:, : self.n_topics] / (_UNIT * self._n_averaged)
+            sums = self._sums.sum(axis=0)[:, : self.n_topics] / (_PROBABILITY_UNIT * self._n_averaged)
         mean = sums + self.beta[:, None]
         return np.ascontiguousarray((mean / mean.sum(axis=0)).T)
 
@@ -274,8 +277,8 @@ class TopicSampler:
         self._draw(started=True, averaged=averaged)
         self.n_sweeps += 1
         self._n_averaged += averaged
-        if self.n_sweeps >= _LEARNED_FROM:
-            self._learn()
+        if self.n_sweeps >= _LEARNING_STARTS_AT:
+            self._update_priors()
 
     def _draw(self, *, started: bool, averaged: bool = False) -> None:
         width = self._by_word.shape[1]
@@ -284,9 +287,11 @@ class TopicSampler:
         sums = self._sums if averaged else self._sums[:, :0]
         log_likelihood = np.zeros(self._n_workers, np.int64)
         sweep = np.uint64(self.n_sweeps + started)
-        rounds = 1 if started else _FIRST_ROUNDS
+        rounds = 1 if started else _INITIAL_ROUNDS
         n_documents = self._histogram.sum(axis=0)[:, 0, -1].sum(axis=1)
-        log_rising = _log_rising(self._kind_alpha, n_documents) if self.n_sweeps >= _LEARNED_FROM else _NO_KINDS
+        log_rising = (
+            _log_rising_factorials(self._kind_alpha, n_documents) if self.n_sweeps >= _LEARNING_STARTS_AT else _NO_KINDS
+        )
         self._histogram[:] = 0
         for documents in self._groups:
             ends = np.linspace(0, len(documents), self._n_workers + 1).astype(np.int64)
@@ -299,22 +304,24 @@ class TopicSampler:
 
             self._parallel(draw, self._n_workers)
             if started:
-                _apply(documents, *self._documents, self._old, self._new, self.counts, self._totals, self._by_word)
+                _apply_changes(
+                    documents, *self._documents, self._old, self._new, self.counts, self._totals, self._by_word
+                )
                 self._set_totals()
         if started:
-            self.log_likelihood.append(float(log_likelihood.sum()) / _UNIT)
+            self.log_likelihood.append(float(log_likelihood.sum()) / _PROBABILITY_UNIT)
 
-    def _learn(self) -> None:
+    def _update_priors(self) -> None:
         histogram = self._histogram.sum(axis=0)
-        self.alpha = _learned_alpha(self.alpha[None], histogram.sum(axis=0, keepdims=True))[0]
+        self.alpha = _estimate_alpha(self.alpha[None], histogram.sum(axis=0, keepdims=True))[0]
         if self._alpha_sum is not None:
             self.alpha *= self._alpha_sum / self.alpha.sum()
         several = len(self._kind_alpha) > 1
-        self._kind_alpha = _learned_alpha(self._kind_alpha, histogram, self.alpha) if several else self.alpha[None]
-        self.beta = _learned_beta(self.beta, self.counts)
-        self._refresh()
+        self._kind_alpha = _estimate_alpha(self._kind_alpha, histogram, self.alpha) if several else self.alpha[None]
+        self.beta = _estimate_beta(self.beta, self.counts)
+        self._refresh_weights()
 
-    def _refresh(self) -> None:
+    def _refresh_weights(self) -> None:
         """Set what is read of counts and priors."""
         self._by_word[:, : self.n_topics] = self.counts + self.beta[:, None]
         self._set_totals()
@@ -323,12 +330,12 @@ class TopicSampler:
         self._safe_inverse[: self.n_topics] = 1 / (self._totals + self.beta.sum())
 
 
-def errors_of_draw(parameters: np.ndarray, topics: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+def draw_errors(parameters: np.ndarray, topics: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the l1 distance of draws from Dirichlet distributions, (V, K), to their means, (K, V); and their confusion."""
     rng = np.random.default_rng(number)  # Words are in canonical order, so that a fixed seed makes no choice.
-    drawn = rng.standard_gamma(parameters)
-    error = drawn / np.maximum(drawn.sum(axis=0), 1e-300) - topics.T
-    return np.abs(error).sum(axis=0), unmixing(topics, topics.mean(axis=0)) @ error
+    draws = rng.standard_gamma(parameters)
+    error = draws / np.maximum(draws.sum(axis=0), 1e-300) - topics.T
+    return np.abs(error).sum(axis=0), unmixing_matrix(topics, topics.mean(axis=0)) @ error
 
 
 def mean_proportions(
@@ -349,7 +356,7 @@ def mean_proportions(
     by_word = np.ascontiguousarray(topics.T)
 
     def sample(first: int, last: int) -> None:
-        _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha, *_ROUNDS, proportions)
+        _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha, *_GIBBS_ROUNDS, proportions)
 
     for_chunks(sample, table.shape[0], _DOCUMENTS_AT_ONCE, n_jobs)
     return proportions
@@ -368,7 +375,7 @@ def document_keys(table: sparse.csr_array) -> np.ndarray:
     return mixed_bits(mixed_bits(content) + ordinal * np.uint64(_STREAM))
 
 
-def _learned_alpha(alpha: np.ndarray, histogram: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
+def _estimate_alpha(alpha: np.ndarray, histogram: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
     """Return Minka's fixed point for each kind of documents, shape (n_kinds, K).
 
     Parameters
@@ -380,47 +387,47 @@ def _learned_alpha(alpha: np.ndarray, histogram: np.ndarray, center: np.ndarray 
         What the parameters are shrunk to.
     """
     n_kinds, k = alpha.shape
-    kind, topic, b = np.nonzero(histogram[:, 0])
-    documents = histogram[kind, 0, topic, b].astype(np.float64)
-    size, of_topic = histogram[kind, 1, topic, b] / documents, topic < k
-    cell, (weight, place) = kind * k + topic, (0.0, 1.0) if center is None else (_SHRINKAGE, center)
+    kind, topic, bin_number = np.nonzero(histogram[:, 0])
+    documents = histogram[kind, 0, topic, bin_number].astype(np.float64)
+    size, of_topic = histogram[kind, 1, topic, bin_number] / documents, topic < k
+    cell, (weight, target) = kind * k + topic, (0.0, 1.0) if center is None else (_SHRINKAGE, center)
     for _ in range(_ALPHA_STEPS):
-        at = np.where(of_topic, alpha[kind, np.minimum(topic, k - 1)], alpha.sum(axis=1)[kind])
-        terms = documents * (digamma(size + at) - digamma(at))
-        above = alpha * np.bincount(cell[of_topic], terms[of_topic], n_kinds * k).reshape(n_kinds, k)
-        below = np.bincount(kind[~of_topic], terms[~of_topic], n_kinds)[:, None]
-        if not (below + weight > 0).all():
+        parameter = np.where(of_topic, alpha[kind, np.minimum(topic, k - 1)], alpha.sum(axis=1)[kind])
+        terms = documents * (digamma(size + parameter) - digamma(parameter))
+        numerator = alpha * np.bincount(cell[of_topic], terms[of_topic], n_kinds * k).reshape(n_kinds, k)
+        denominator = np.bincount(kind[~of_topic], terms[~of_topic], n_kinds)[:, None]
+        if not (denominator + weight > 0).all():
             return alpha
-        alpha = np.maximum((above + weight) / (below + weight / place), _LEAST_ALPHA)
+        alpha = np.maximum((numerator + weight) / (denominator + weight / target), _MIN_ALPHA)
     return alpha
 
 
-def _log_rising(alpha: np.ndarray, n_documents: np.ndarray) -> np.ndarray:
+def _log_rising_factorials(alpha: np.ndarray, n_documents: np.ndarray) -> np.ndarray:
     """Return log Gamma(n + alpha_k) / Gamma(alpha_k) of every kind, topic and n below 64, shape (n_kinds, K + 2, 64).
 
     The last two rows are minus the same of the sum of alpha, and the log of the share of the kind.
     """
-    n = np.arange(_EXACT)
-    every = np.column_stack([alpha, alpha.sum(axis=1)])[:, :, None]
-    rising = gammaln(n + every) - gammaln(every)
-    rising[:, -1] *= -1
-    share = np.broadcast_to(np.log(n_documents + 1.0)[:, None, None], (len(alpha), 1, _EXACT))
-    return np.concatenate([rising, share], axis=1)
+    n = np.arange(_N_EXACT_BINS)
+    parameters = np.column_stack([alpha, alpha.sum(axis=1)])[:, :, None]
+    log_ratios = gammaln(n + parameters) - gammaln(parameters)
+    log_ratios[:, -1] *= -1
+    share = np.broadcast_to(np.log(n_documents + 1.0)[:, None, None], (len(alpha), 1, _N_EXACT_BINS))
+    return np.concatenate([log_ratios, share], axis=1)
 
 
-_NO_KINDS = np.empty((0, 0, _EXACT))
+_NO_KINDS = np.empty((0, 0, _N_EXACT_BINS))
 
 
-def _learned_beta(beta: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _estimate_beta(beta: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return Minka's fixed point from the counts of words in topics, shape (V, K)."""
     words, topics = np.nonzero(counts)
     values, totals = counts[words, topics].astype(np.float64), counts.sum(axis=0)
     for _ in range(_BETA_STEPS):
-        below = float((digamma(totals + beta.sum()) - digamma(beta.sum())).sum())
-        if not below > 0:
+        denominator = float((digamma(totals + beta.sum()) - digamma(beta.sum())).sum())
+        if not denominator > 0:
             return beta
-        above = digamma(values + beta[words]) - digamma(beta)[words]
-        beta = np.clip(beta * np.bincount(words, above, len(beta)) / below, _LEAST_BETA, _MOST_BETA)
+        numerator = digamma(values + beta[words]) - digamma(beta)[words]
+        beta = np.clip(beta * np.bincount(words, numerator, len(beta)) / denominator, _MIN_BETA, _MAX_BETA)
     return beta
 
 
@@ -443,8 +450,8 @@ def _draw_topics(
     kinds,
     started,
     rounds,
-    old,
-    new,
+    old_topics,
+    new_topics,
     sums,
     histogram,
 ):
@@ -457,9 +464,9 @@ def _draw_topics(
     """
     n_kinds, k = alphas.shape
     n_topics = histogram.shape[2] - 1
-    in_document, weight, p = np.empty(k, np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
+    in_document, weight, probabilities = np.empty(k, np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
     blocks = np.empty(k // 8, np.float32)
-    one = np.float32(1)
+    unit = np.float32(1)
     averaged = len(sums) > 0
     log_likelihood, chances = np.int64(0), np.empty(n_kinds)
     for d in documents:
@@ -468,7 +475,7 @@ def _draw_topics(
         in_document[:] = 0
         if started:
             for t in range(start, tokens[d + 1]):
-                in_document[old[t]] += one
+                in_document[old_topics[t]] += unit
             if n_kinds > 1:
                 n = tokens[d + 1] - start
                 kinds[d] = _draw_kind(in_document[:n_topics], n, alphas, log_rising, keys[d], sweep, chances)
@@ -484,7 +491,7 @@ def _draw_topics(
             for e in range(first, last):
                 w = indices[e]
                 for _ in range(data[e]):
-                    z = old[t] if started else new[t]
+                    z = old_topics[t] if started else new_topics[t]
                     total = np.float32(0)
                     for b in range(k // 8):
                         c = 8 * b
@@ -500,8 +507,18 @@ def _draw_topics(
                             weight[c + 6] * by_word[w, c + 6],
                             weight[c + 7] * by_word[w, c + 7],
                         )
-                        p[c], p[c + 1], p[c + 2], p[c + 3] = q0, q1, q2, q3
-                        p[c + 4], p[c + 5], p[c + 6], p[c + 7] = q4, q5, q6, q7
+                        probabilities[c], probabilities[c + 1], probabilities[c + 2], probabilities[c + 3] = (
+                            q0,
+                            q1,
+                            q2,
+                            q3,
+                        )
+                        probabilities[c + 4], probabilities[c + 5], probabilities[c + 6], probabilities[c + 7] = (
+                            q4,
+                            q5,
+                            q6,
+                            q7,
+                        )
                         s = ((q0 + q1) + (q2 + q3)) + ((q4 + q5) + (q6 + q7))
                         blocks[b] = s
                         total += s
@@ -509,23 +526,25 @@ def _draw_topics(
                     if last_old != last_new:
                         weight[last_old] = (in_document[last_old] + alpha[last_old]) * inverse[last_old]
                         weight[last_new] = (in_document[last_new] + alpha[last_new]) * inverse[last_new]
-                        change = weight[last_old] * by_word[w, last_old] - p[last_old]
-                        p[last_old] += change
+                        change = weight[last_old] * by_word[w, last_old] - probabilities[last_old]
+                        probabilities[last_old] += change
                         blocks[last_old // 8] += change
                         total += change
-                        change = weight[last_new] * by_word[w, last_new] - p[last_new]
-                        p[last_new] += change
+                        change = weight[last_new] * by_word[w, last_new] - probabilities[last_new]
+                        probabilities[last_new] += change
                         blocks[last_new // 8] += change
                         total += change
                     if started or turn > 0:
-                        in_document[z] -= one
+                        in_document[z] -= unit
                         weight_z = (in_document[z] + alpha[z]) * inverse[z]
                         if started:
-                            others = one / inverse[z] - one
-                            change = (in_document[z] + alpha[z]) * (by_word[w, z] - one) / others - p[z]
+                            remaining_words = unit / inverse[z] - unit
+                            change = (in_document[z] + alpha[z]) * (
+                                by_word[w, z] - unit
+                            ) / remaining_words - probabilities[z]
                         else:
-                            change = weight_z * by_word[w, z] - p[z]
-                        p[z] += change
+                            change = weight_z * by_word[w, z] - probabilities[z]
+                        probabilities[z] += change
                         blocks[z // 8] += change
                         total += change
                     product *= total
@@ -535,18 +554,18 @@ def _draw_topics(
                     state += np.uint64(0x9E3779B97F4A7C15)
                     bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
                     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                    at = np.float32(np.int64(bits >> np.uint64(40))) * np.float32(1.0 / (1 << 24)) * total
+                    threshold = np.float32(np.int64(bits >> np.uint64(40))) * np.float32(1.0 / (1 << 24)) * total
                     b = 0
-                    while b < k // 8 - 1 and blocks[b] <= at:
-                        at -= blocks[b]
+                    while b < k // 8 - 1 and blocks[b] <= threshold:
+                        threshold -= blocks[b]
                         b += 1
                     j = 8 * b
                     end = min(8 * b + 8, n_topics) - 1
-                    while j < end and p[j] <= at:
-                        at -= p[j]
+                    while j < end and probabilities[j] <= threshold:
+                        threshold -= probabilities[j]
                         j += 1
-                    new[t] = j
-                    in_document[j] += one
+                    new_topics[t] = j
+                    in_document[j] += unit
                     if started or turn > 0:
                         last_old, last_new = z, j
                     else:
@@ -555,16 +574,16 @@ def _draw_topics(
                     if averaged:
                         scale = np.float32(1 << 20) / total
                         for i in range(k):
-                            sums[w, i] += np.int32(p[i] * scale)
+                            sums[w, i] += np.int32(probabilities[i] * scale)
                     t += 1
         n = tokens[d + 1] - start
         if n > 0:
             log_probability += np.log(product) - n * np.log(n - 1 + alpha_sum)
             log_likelihood += np.int64(np.rint(log_probability * (1 << 20)))
-            _bin(histogram[kinds[d]], n_topics, n)
+            _add_to_histogram(histogram[kinds[d]], n_topics, n)
             for j in range(n_topics):
                 if in_document[j] > 0:
-                    _bin(histogram[kinds[d]], j, int(in_document[j]))
+                    _add_to_histogram(histogram[kinds[d]], j, int(in_document[j]))
     return log_likelihood
 
 
@@ -597,23 +616,23 @@ def _draw_kind(in_document, n, alphas, log_rising, key, sweep, chances):
         total += chances[c]
     bits = (key ^ (sweep + np.uint64(1)) * np.uint64(0xD6E8FEB86659FD93)) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    at = np.float64(np.int64(bits >> np.uint64(11))) * (1.0 / (1 << 53)) * total
+    threshold = np.float64(np.int64(bits >> np.uint64(11))) * (1.0 / (1 << 53)) * total
     c = 0
-    while c < n_kinds - 1 and chances[c] <= at:
-        at -= chances[c]
+    while c < n_kinds - 1 and chances[c] <= threshold:
+        threshold -= chances[c]
         c += 1
     return c
 
 
 @njit(inline="always")
-def _bin(histogram, row, n):
+def _add_to_histogram(histogram, row, n):
     b = n if n < 64 else min(64 + int(8 * np.log2(n / 64.0)), histogram.shape[2] - 1)
     histogram[0, row, b] += 1
     histogram[1, row, b] += n
 
 
 @njit(nogil=True, cache=True)
-def _apply(documents, indptr, indices, data, tokens, old, new, counts, totals, by_word):
+def _apply_changes(documents, indptr, indices, data, tokens, old, new, counts, totals, by_word):
     """Count the topics that words have changed to."""
     for d in documents:
         t = tokens[d]
@@ -633,7 +652,7 @@ def _apply(documents, indptr, indices, data, tokens, old, new, counts, totals, b
 
 
 @njit(nogil=True, cache=True)
-def _count(indptr, indices, data, tokens, new, counts):
+def _count_topics(indptr, indices, data, tokens, new, counts):
     for d in range(len(indptr) - 1):
         t = tokens[d]
         for e in range(indptr[d], indptr[d + 1]):
@@ -646,7 +665,7 @@ def _count(indptr, indices, data, tokens, new, counts):
 def _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha, n_before, n_averaged, proportions):
     """Average the counts of topics in documents over rounds of Gibbs sampling with given topics."""
     k = len(alpha)
-    weights, below = np.empty(k), np.empty(k)
+    weights, cumulative = np.empty(k), np.empty(k)
     for d in range(first, last):
         n = 0
         for e in range(indptr[d], indptr[d + 1]):
@@ -664,18 +683,18 @@ def _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha
                     total = 0.0
                     for j in range(k):
                         total += weights[j] * by_word[w, j]
-                        below[j] = total
+                        cumulative[j] = total
                     if turn >= n_before:
-                        before = 0.0
+                        previous = 0.0
                         for j in range(k):
-                            proportions[d, j] += (below[j] - before) / total
-                            before = below[j]
+                            proportions[d, j] += (cumulative[j] - previous) / total
+                            previous = cumulative[j]
                     state += np.uint64(0x9E3779B97F4A7C15)
                     bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
                     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                    at = (bits >> np.uint64(11)) * (1.0 / (1 << 53)) * total
+                    threshold = (bits >> np.uint64(11)) * (1.0 / (1 << 53)) * total
                     j = 0
-                    while j < k - 1 and below[j] <= at:
+                    while j < k - 1 and cumulative[j] <= threshold:
                         j += 1
                     topic_of[t] = j
                     weights[j] += 1.0

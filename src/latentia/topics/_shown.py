@@ -27,17 +27,19 @@ from scipy import sparse
 from ..metrics import relevance, top_words
 from ..metrics.coherence import npmi_of_words
 
-_WORDS = 50  # of each topic, that come first
-_PROBABLE = 20  # The narrow choice has this many of the most probable words.
-_SEEN = 0.5  # of the pairs of these words: 20 topics of AP and 20 Newsgroups have more, half of those of titles less
-_READ = 10  # Orders are compared by this many words.
-_SURE = 2.0  # standard errors
-_LEAST = -0.5  # mutual information, that of words which are hardly ever seen together
-_LIFT = 0.03
+_N_CANDIDATES = 50  # of each topic, that come first
+_N_PROBABLE = 20  # The narrow choice has this many of the most probable words.
+_MIN_SHARE_OF_PAIRS = (
+    0.5  # of the pairs of these words: 20 topics of AP and 20 Newsgroups have more, half of those of titles less
+)
+_N_COMPARED = 10  # Orders are compared by this many words.
+_STANDARD_ERRORS = 2.0  # standard errors
+_MIN_PMI = -0.5  # mutual information, that of words which are hardly ever seen together
+_LIFT_WEIGHT = 0.03
 _TINY = 1e-12
 
 
-def ordered_words(topics: np.ndarray, others: np.ndarray, table: sparse.csr_array) -> np.ndarray:
+def order_words(topics: np.ndarray, other_topics: np.ndarray, table: sparse.csr_array) -> np.ndarray:
     """Columns of the first words of every topic in the order that they are shown, shape (K, M).
 
     Parameters
@@ -47,58 +49,58 @@ def ordered_words(topics: np.ndarray, others: np.ndarray, table: sparse.csr_arra
     table : csr_array of shape (n_documents, V)
         Counts of words in documents.
     """
-    relevant, lifts = relevance(topics, others), relevance(topics, others, 0.0)
-    order = _ordered_by_company(top_words(relevant, _WORDS), relevant, lifts, table)
-    is_seen = _shares_of_seen_pairs(order[:, :_READ], table) >= _SEEN
-    if is_seen.all():
+    relevant, lifts = relevance(topics, other_topics), relevance(topics, other_topics, 0.0)
+    order = _order_by_company(top_words(relevant, _N_CANDIDATES), relevant, lifts, table)
+    has_sure_pairs = _shares_of_sure_pairs(order[:, :_N_COMPARED], table) >= _MIN_SHARE_OF_PAIRS
+    if has_sure_pairs.all():
         return order
-    probable = top_words(topics, _WORDS)
-    narrow = _ordered_by_company(probable[:, :_PROBABLE], relevant, lifts, table)
-    orders = np.stack([order, np.hstack([narrow, probable[:, _PROBABLE:]]), probable])
-    coherences = [npmi_of_words(words[:, :_READ], table) for words in orders]
-    best = np.where(is_seen, 0, np.argmax(coherences, axis=0))
+    probable = top_words(topics, _N_CANDIDATES)
+    narrow = _order_by_company(probable[:, :_N_PROBABLE], relevant, lifts, table)
+    orders = np.stack([order, np.hstack([narrow, probable[:, _N_PROBABLE:]]), probable])
+    coherences = [npmi_of_words(words[:, :_N_COMPARED], table) for words in orders]
+    best = np.where(has_sure_pairs, 0, np.argmax(coherences, axis=0))
     return np.asarray(orders[best, np.arange(len(topics))])
 
 
-def _shares_of_seen_pairs(words: np.ndarray, table: sparse.csr_array) -> np.ndarray:
+def _shares_of_sure_pairs(words: np.ndarray, table: sparse.csr_array) -> np.ndarray:
     """Return the share of pairs of each topic's words (K, M) that are surely together in documents, shape (K,)."""
     upper, shares = np.triu_indices(words.shape[1], 1), np.ones(len(words))
     for k, columns in enumerate(words):
         present = sparse.csc_array(table[:, columns] > 0, dtype=np.float64)
         n_common = (present.T @ present).toarray()[upper]
-        shares[k] = (n_common > _SURE**2).mean() if len(n_common) else 1.0
+        shares[k] = (n_common > _STANDARD_ERRORS**2).mean() if len(n_common) else 1.0
     return shares
 
 
-def _ordered_by_company(
+def _order_by_company(
     words: np.ndarray, relevant: np.ndarray, lifts: np.ndarray, table: sparse.csr_array
 ) -> np.ndarray:
     """Return words of every topic (K, M), those first that surely occur with the others."""
-    bonuses = _LIFT * np.take_along_axis(lifts, words, axis=1)
+    bonuses = _LIFT_WEIGHT * np.take_along_axis(lifts, words, axis=1)
     weights = np.exp(np.take_along_axis(relevant, words, axis=1))
-    used, places = np.unique(words, return_inverse=True)
-    present = sparse.csc_array(table[:, used] > 0, dtype=np.float64)
+    used_words, places = np.unique(words, return_inverse=True)
+    present = sparse.csc_array(table[:, used_words] > 0, dtype=np.float64)
     lengths = np.diff(table.indptr).astype(np.float64)
     expected = (lengths**2).sum() / max(lengths.sum() ** 2, 1.0)
     scores = [
-        _mean_of_others(_surely_together(present[:, at], expected), own) + bonus
-        for at, own, bonus in zip(places.reshape(words.shape), weights, bonuses, strict=True)
+        _means_off_diagonal(_conservative_pmi(present[:, columns], expected), word_weights) + bonus
+        for columns, word_weights, bonus in zip(places.reshape(words.shape), weights, bonuses, strict=True)
     ]
     return np.take_along_axis(words, np.argsort(-np.array(scores), axis=1, kind="stable"), axis=1)
 
 
-def _mean_of_others(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _means_off_diagonal(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Weighted means of the rows of a table (M, M) without its diagonal, shape (M,)."""
     weights = weights / weights.max() * (1 - np.eye(len(weights)))
     return np.asarray((weights * values).sum(axis=1) / np.maximum(weights.sum(axis=1), _TINY))
 
 
-def _surely_together(present: sparse.csc_array, expected: float) -> np.ndarray:
+def _conservative_pmi(present: sparse.csc_array, expected: float) -> np.ndarray:
     """Least normalised mutual information of words, by the documents they are in (n, M), shape (M, M)."""
     common = (present.T @ present).toarray()
-    frequency, sure = np.diag(common), common - _SURE * np.sqrt(common)
-    enough, n = sure > 0, max(present.shape[0], 1)
-    joint = np.where(enough, sure, 1.0)
-    by_chance = np.where(enough, np.outer(frequency, frequency) * expected, 1.0)
-    found = np.log(joint / by_chance) / -np.log(np.minimum(joint / n, 1 - _TINY))
-    return np.where(enough, np.maximum(found, _LEAST), _LEAST)
+    frequency, sure_counts = np.diag(common), common - _STANDARD_ERRORS * np.sqrt(common)
+    is_sure, n = sure_counts > 0, max(present.shape[0], 1)
+    joint = np.where(is_sure, sure_counts, 1.0)
+    by_chance = np.where(is_sure, np.outer(frequency, frequency) * expected, 1.0)
+    pmi = np.log(joint / by_chance) / -np.log(np.minimum(joint / n, 1 - _TINY))
+    return np.where(is_sure, np.maximum(pmi, _MIN_PMI), _MIN_PMI)

@@ -65,7 +65,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         ndarray of str, shape (K, n)
             Words without names are "word 0", "word 1", and so on.
         """
-        return self._words_of(self._names())[self.word_columns(n, relevance=relevance)]
+        return self._word_labels(self._names())[self.word_columns(n, relevance=relevance)]
 
     @fitted
     def word_columns(self, n: int = 10, *, relevance: float | None = None) -> np.ndarray:
@@ -83,7 +83,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         ndarray of int, shape (K, n)
         """
         check_parameter("n", n, Integer(1))
-        return top_words(self._standing(relevance), n)
+        return top_words(self._rank_scores(relevance), n)
 
     @fitted
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -107,10 +107,12 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         if names is None and input_features is not None and len(input_features) == self.n_features_in_:
             names = input_features
         if names is not None:
-            words = self._words_of(names)[self.word_columns(_TITLE_WORDS)]
-            plain = np.array(["_".join([f"topic{k}", *some]) for k, some in enumerate(words)], dtype=object)
-        given = np.array(self.topic_names, dtype=object)
-        return np.where(given == "", plain, given) if any(given) else np.asarray(plain)
+            words = self._word_labels(names)[self.word_columns(_TITLE_WORDS)]
+            plain = np.array(
+                ["_".join([f"topic{k}", *topic_words]) for k, topic_words in enumerate(words)], dtype=object
+            )
+        given_names = np.array(self.topic_names, dtype=object)
+        return np.where(given_names == "", plain, given_names) if any(given_names) else np.asarray(plain)
 
     @fitted
     def inverse_transform(self, W: Any) -> np.ndarray:
@@ -163,11 +165,11 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         documents, table = check_texts(texts), number_table(shares, "shares", sparse_allowed=False)
         if table.shape != (len(documents), len(self.components_)):
             raise LatentiaError(f"shares has the shape {table.shape}, and there are {len(documents)} texts.")
-        first = np.argsort(-table, axis=0, kind="stable")[:n_documents].T
+        top_documents = np.argsort(-table, axis=0, kind="stable")[:n_documents].T
         words = self.top_words(n_words)
         return [
-            str(namer(list(map(str, own)), [documents[row] for row in rows]))
-            for own, rows in zip(words, first, strict=True)
+            str(namer(list(map(str, topic_words)), [documents[row] for row in rows]))
+            for topic_words, rows in zip(words, top_documents, strict=True)
         ]
 
     # --- tables -----------------------------------------------------------------------------------------------------
@@ -193,13 +195,13 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         columns: dict[str, Any] = {"share": shares.tolist()}
         if len(records) == len(shares):
             columns |= {
-                "expected error": [one.expected_error for one in records],
-                "grade": [one.grade for one in records],
+                "expected error": [record.expected_error for record in records],
+                "grade": [record.grade for record in records],
             }
         if hasattr(self, "anchor_words_"):
             columns["anchor words"] = [" ".join(map(str, words)) for words in self.anchor_words_]
         columns["words"] = [" ".join(words) for words in self.top_words(n_words, relevance=relevance)]
-        return table_of_topics(columns, np.argsort(-shares, kind="stable").tolist())
+        return make_topic_table(columns, np.argsort(-shares, kind="stable").tolist())
 
     def document_table(self, X: Any, names: Sequence[Any] | None = None) -> Any:
         """Return a table of the shares of all topics in every document.
@@ -228,8 +230,8 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             raise MissingExtraError("pandas", "data", "document_table") from None
         shares = self.transform(X)  # type: ignore[attr-defined]
         if names is None:
-            own = getattr(X, "names", None) if hasattr(X, "texts") else row_names_of(X)
-            names = own if own is not None and len(own) == len(shares) else None
+            document_names = getattr(X, "names", None) if hasattr(X, "texts") else row_names_of(X)
+            names = document_names if document_names is not None and len(document_names) == len(shares) else None
         elif len(names) != len(shares):
             raise LatentiaError(
                 f"names has {len(names)} entries and the data {len(shares)} documents: they must agree."
@@ -263,21 +265,21 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         """
         if n is not None:
             check_parameter("n", n, Integer(1))
-        scores = self._standing(relevance)
+        scores = self._rank_scores(relevance)
         columns = self._columns(words)
-        held = self._topic_shares()[:, None] * self.components_[:, columns]
-        total = held.sum(axis=0)
+        joint = self._topic_shares()[:, None] * self.components_[:, columns]
+        total = joint.sum(axis=0)
         # a word that no topic has says nothing
-        posterior = np.where(total > 0, held / np.where(total > 0, total, 1.0), self._topic_shares()[:, None]).mean(
+        posterior = np.where(total > 0, joint / np.where(total > 0, total, 1.0), self._topic_shares()[:, None]).mean(
             axis=1
         )
         ranks = [(scores > scores[:, [column]]).sum(axis=1) + 1 for column in columns]
         table = {
             "probability": posterior.tolist(),
             "rank": np.min(ranks, axis=0).tolist(),
-            "words": [" ".join(some) for some in self.top_words(relevance=relevance)],
+            "words": [" ".join(topic_words) for topic_words in self.top_words(relevance=relevance)],
         }
-        return table_of_topics(table, np.argsort(-posterior, kind="stable")[:n].tolist())
+        return make_topic_table(table, np.argsort(-posterior, kind="stable")[:n].tolist())
 
     # --- merging ----------------------------------------------------------------------------------------------------
 
@@ -298,11 +300,11 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             are mistaken for each other cancel. All other checks are those of the topics before merging;
             ``evidence_.stability(X)`` fits as many topics afresh and compares with those.
         """
-        parts, shares = self._parts(groups), self._topic_shares()
+        parts, shares = self._parse_groups(groups), self._topic_shares()
         weights, joined = np.zeros((2, len(parts), len(shares)))
         for k, part in enumerate(parts):
-            own = shares[part]
-            weights[k, part] = own / own.sum() if own.sum() > 0 else 1 / len(part)
+            part_shares = shares[part]
+            weights[k, part] = part_shares / part_shares.sum() if part_shares.sum() > 0 else 1 / len(part)
             joined[k, part] = 1.0
         model = copy.deepcopy(self)
         for name in {"n_components_", "comparison_", "recommendation_"} & vars(model).keys():  # of the number before
@@ -314,31 +316,31 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         if hasattr(self, "_confusions"):  # errors of proportions, by splits
             model._confusions = joined @ self._confusions @ weights.T
         if hasattr(self, "_word_order"):
-            model._word_order = _merged_order(self._word_order, weights)
-        model.evidence_ = _merged_evidence(self.evidence_, weights).bind(model)
+            model._word_order = _merge_word_orders(self._word_order, weights)
+        model.evidence_ = _merge_evidence(self.evidence_, weights).bind(model)
         return model
 
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
         """Merge what a class has beside its topics; ``weights`` of old topics are new ones, ``joined`` shares theirs."""
         raise NotImplementedError
 
-    def _parts(self, groups: Any) -> list[list[int]]:
+    def _parse_groups(self, groups: Any) -> list[list[int]]:
         """Topics that each topic is made of after merging."""
         k = len(self.components_)
         try:
-            given = [[int(topic) for topic in group if Integer(0).allows(topic)] for group in groups]
-            whole = [len(own) == len(list(group)) for own, group in zip(given, groups, strict=True)]
+            parsed_groups = [[int(topic) for topic in group if Integer(0).allows(topic)] for group in groups]
+            is_valid = [len(parsed) == len(list(group)) for parsed, group in zip(parsed_groups, groups, strict=True)]
         except TypeError:
             raise LatentiaError(
                 f"merge: groups={groups!r}; give a list of lists of topics, such as [[0, 3]]."
             ) from None
-        chosen = [topic for group in given for topic in group]
-        if not all(whole) or not all(given) or any(topic >= k for topic in chosen):
+        chosen = [topic for group in parsed_groups for topic in group]
+        if not all(is_valid) or not all(parsed_groups) or any(topic >= k for topic in chosen):
             raise LatentiaError(f"merge: groups={groups!r}; topics are whole numbers from 0 to {k - 1}.")
         if len(set(chosen)) < len(chosen):
             twice = next(topic for topic in chosen if chosen.count(topic) > 1)
             raise LatentiaError(f"merge: topic {twice} is in two groups, or twice in one. Put it into one.")
-        return sorted([sorted(group) for group in given] + [[k] for k in range(k) if k not in chosen])
+        return sorted([sorted(group) for group in parsed_groups] + [[k] for k in range(k) if k not in chosen])
 
     # --- helpers ----------------------------------------------------------------------------------------------------
 
@@ -351,7 +353,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         """Words of the columns, as far as they are known."""
         return column_names(self)
 
-    def _words_of(self, names: Sequence[str] | None) -> np.ndarray:
+    def _word_labels(self, names: Sequence[str] | None) -> np.ndarray:
         """Words of the columns, shape (V,); made up where they are not known."""
         width = self.components_.shape[1]
         return np.array([f"word {i}" for i in range(width)] if names is None else [str(n) for n in names], dtype=object)
@@ -364,14 +366,14 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         """Word probabilities outside of each topic, shape (K, V)."""
         return other_topics(self.components_, self._topic_shares())
 
-    def _standing(self, weight: float | None = None) -> np.ndarray:
+    def _rank_scores(self, weight: float | None = None) -> np.ndarray:
         """How well each word stands for each topic, shape (K, V): by relevance, or the words that are shown first."""
         if weight is not None:
             check_parameter("relevance", weight, _SHARE)
             return self._relevance(weight)
-        found, first = self._relevance(), getattr(self, "_word_order", np.empty((len(self.components_), 0), int))
-        np.put_along_axis(found, first, found.max() + np.arange(first.shape[1], 0, -1.0)[None], axis=1)
-        return found
+        scores, first = self._relevance(), getattr(self, "_word_order", np.empty((len(self.components_), 0), int))
+        np.put_along_axis(scores, first, scores.max() + np.arange(first.shape[1], 0, -1.0)[None], axis=1)
+        return scores
 
     def _columns(self, words: Any) -> list[int]:
         """Columns of words that are given by name or column."""
@@ -391,24 +393,24 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             raise LatentiaError(
                 f"find_topics: {word!r}, and the model knows its words by column only. Fit it with vocabulary=, or on texts."
             )
-        found = places.get(str(word), places.get(str(word).lower()))
-        if found is not None:
-            return found
-        near = difflib.get_close_matches(str(word).lower(), places, n=3, cutoff=0.7)
-        meant = f" Spelt nearly the same: {', '.join(near)}." if near else ""
+        column = places.get(str(word), places.get(str(word).lower()))
+        if column is not None:
+            return column
+        close_words = difflib.get_close_matches(str(word).lower(), places, n=3, cutoff=0.7)
+        hint = f" Spelt nearly the same: {', '.join(close_words)}." if close_words else ""
         if hasattr(self, "vectorizer_"):
-            meant += " The vectorizer leaves out stop words, and words in very few or very many documents."
-        raise LatentiaError(f"find_topics: {word!r} is none of the model's {width:,} words.{meant}")
+            hint += " The vectorizer leaves out stop words, and words in very few or very many documents."
+        raise LatentiaError(f"find_topics: {word!r} is none of the model's {width:,} words.{hint}")
 
 
-def _merged_order(order: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _merge_word_orders(order: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The words that merged topics show first: those that stand high in the lists of their parts, by reciprocal ranks."""
     standing = np.zeros((len(order), order.max(initial=0) + 1))
     np.put_along_axis(standing, order, 1.0 / np.arange(1, order.shape[1] + 1)[None], axis=1)
     return top_words(weights @ standing, order.shape[1])
 
 
-def _merged_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:
+def _merge_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:
     """The evidence of merged topics, whose errors are at most the means of those before."""
     before = evidence.component_errors
     errors = None if before is None else weights @ before
@@ -425,7 +427,7 @@ def _merged_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:
     return Evidence([*checks, line], errors, subject=evidence.subject)
 
 
-def table_of_topics(columns: Mapping[str, Sequence[Any]], order: Sequence[int]) -> Any:
+def make_topic_table(columns: Mapping[str, Sequence[Any]], order: Sequence[int]) -> Any:
     """A data frame of one row a topic, or a `PlainTable` where pandas is not installed.
 
     Parameters

@@ -15,44 +15,46 @@ from ..evidence import Check, above
 from ..metrics import word_probabilities
 from ..passes import Folds
 
-_PSEUDO = 20.0  # words of the corpus that each topic has besides its own
-_SURE = 3.0  # standard errors above chance
+_PSEUDO_WORDS = 20.0  # words of the corpus that each topic has besides its own
+_STANDARD_ERRORS = 3.0  # standard errors above chance
 
 
-def recall_of_words(counts: sparse.csr_array, labels: np.ndarray, k: int, folds: Folds) -> np.ndarray:
+def measure_word_recall(counts: sparse.csr_array, labels: np.ndarray, k: int, folds: Folds) -> np.ndarray:
     """How often the words of a document of each topic name it, on other documents, shape (K,); NaN where there are none."""
-    first = np.isin(folds.of(np.arange(len(labels))), folds.splits[0][0])
-    told = np.zeros(len(labels), dtype=bool)
-    for learned in (first, ~first):
-        told[~learned] = _named(counts[learned], labels[learned], counts[~learned], k) == labels[~learned]
-    used = counts.sum(axis=1) > 0
-    sizes = np.bincount(labels[used], minlength=k)
-    found = np.bincount(labels[used], told[used], minlength=k)
-    return np.where(sizes > 0, found / np.maximum(sizes, 1), np.nan)
+    is_first_half = np.isin(folds.of(np.arange(len(labels))), folds.splits[0][0])
+    is_recalled = np.zeros(len(labels), dtype=bool)
+    for is_learned in (is_first_half, ~is_first_half):
+        is_recalled[~is_learned] = (
+            _predict_labels(counts[is_learned], labels[is_learned], counts[~is_learned], k) == labels[~is_learned]
+        )
+    has_words = counts.sum(axis=1) > 0
+    sizes = np.bincount(labels[has_words], minlength=k)
+    n_recalled = np.bincount(labels[has_words], is_recalled[has_words], minlength=k)
+    return np.where(sizes > 0, n_recalled / np.maximum(sizes, 1), np.nan)
 
 
-def _named(known: sparse.csr_array, labels: np.ndarray, others: sparse.csr_array, k: int) -> np.ndarray:
+def _predict_labels(learned: sparse.csr_array, labels: np.ndarray, held_out: sparse.csr_array, k: int) -> np.ndarray:
     """The topic under which the words of other documents are most likely."""
     shares = (labels[:, None] == np.arange(k)).astype(np.float64)
-    n_words = shares.T @ known.sum(axis=1)
-    common = word_probabilities(known, np.ones((len(labels), 1)))
-    floor = 1e-3 / known.shape[1]
-    own = np.asarray(known.T @ shares).T
-    probabilities = (own + _PSEUDO * (common + floor)) / (n_words + _PSEUDO * (1 + 1e-3))[:, None]
-    return np.asarray((others @ np.log(probabilities).T).argmax(axis=1))
+    n_words = shares.T @ learned.sum(axis=1)
+    common = word_probabilities(learned, np.ones((len(labels), 1)))
+    floor = 1e-3 / learned.shape[1]
+    topic_counts = np.asarray(learned.T @ shares).T
+    probabilities = (topic_counts + _PSEUDO_WORDS * (common + floor)) / (n_words + _PSEUDO_WORDS * (1 + 1e-3))[:, None]
+    return np.asarray((held_out @ np.log(probabilities).T).argmax(axis=1))
 
 
-def words_tell(recall: np.ndarray, labels: np.ndarray) -> list[Check]:
+def word_recall_checks(recall: np.ndarray, labels: np.ndarray) -> list[Check]:
     """One line, a veto: whether words name the topics more often than chance does."""
     k, sizes = len(recall), np.maximum(np.bincount(labels, minlength=len(recall)), 1)
-    known = np.isfinite(recall)
-    if k < 2 or known.sum() < 2:
+    is_measured = np.isfinite(recall)
+    if k < 2 or is_measured.sum() < 2:
         return []
     share = (recall * sizes + 1) / (sizes + 2)
-    error = np.sqrt(np.sum((share * (1 - share) / sizes)[known])) / known.sum()
+    error = np.sqrt(np.sum((share * (1 - share) / sizes)[is_measured])) / is_measured.sum()
     return [
         Check(
-            "words identify the topics", "recall", float(recall[known].mean()), above(min(1 / k + _SURE * float(error), 1.0)),
+            "words identify the topics", "recall", float(recall[is_measured].mean()), above(min(1 / k + _STANDARD_ERRORS * float(error), 1.0)),
             "Share of a topic's documents whose words alone name the topic, learned on other documents: the mean over the "
             f"topics, which is {1 / k:.2g} by chance.",
             "not in the papers", "veto",

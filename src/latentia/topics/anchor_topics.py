@@ -73,11 +73,11 @@ from ._refine import (
     smooth_topics,
 )
 from ._repeated import cross_validate_spectrum
-from .prevalence import confusions_of
+from .prevalence import measure_confusions
 
 _GAP = Number(0, 1)
-_PART_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far larger
-_KEPT_TOL = 1e-14  # of moments that are added: their order changes nothing else then
+_SUBSET_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far larger
+_STORED_TOL = 1e-14  # of moments that are added: their order changes nothing else then
 
 
 class AnchorTopics(Admixture, AdditiveTopics):
@@ -304,7 +304,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
     def _assign_folds(self, rows: Blocks) -> Folds:
         return assign_folds(rows, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
 
-    def _moments(self, rows: Blocks, folds: Folds) -> _Counted:
+    def _moments(self, rows: Blocks, folds: Folds) -> _CorpusSketch:
         """Passes over the documents, in their own order: words; then the sketch of Q, and a sample of the documents."""
         order = order_documents(rows)
         groups = order.folds(folds)
@@ -312,15 +312,15 @@ class AnchorTopics(Admixture, AdditiveTopics):
         documents = count_documents(q.sums, rows.n_rows)
         words = merge_rare_words(q, self.runoff_df).restore(order)
         check_n_topics(self.n_components, documents, q.size)
-        choice = self._choice(documents, words)
+        choice = self._choose_candidates(documents, words)
         if self.embedding == "projection":
             sketches = _embedding.projection(q, self._seed, groups)
         else:
             sketches = _embedding.subspace(q, self.n_components, groups)
         free = self._steps == "auto" and not choice.given
-        return self._with_refiner(_Counted(sketches, words, documents, choice, order, self.n_components, free))
+        return self._add_refiner(_CorpusSketch(sketches, words, documents, choice, order, self.n_components, free))
 
-    def _of_sums(self, sums: CorpusSums) -> _Counted:
+    def _of_sums(self, sums: CorpusSums) -> _CorpusSketch:
         """Of all words, without a sample of documents: rare words are not merged."""
         counted = sums.words
         documents = count_documents(counted, sums.n_rows)
@@ -328,19 +328,21 @@ class AnchorTopics(Admixture, AdditiveTopics):
         words = Words(np.arange(len(probabilities)), counted.document_frequency, probabilities)
         check_n_topics(self.n_components, documents, words.n_kept)
         sketches = StoredSketches(sums, Folds(self._groups))
-        return _Counted(sketches, words, documents, self._choice(documents, words), None, self.n_components, False)
+        return _CorpusSketch(
+            sketches, words, documents, self._choose_candidates(documents, words), None, self.n_components, False
+        )
 
-    def _recover(self, moments: _Counted, subset: Subset, full_fit: Any) -> _Recovered:
+    def _recover(self, moments: _CorpusSketch, subset: Subset, full_fit: Any) -> _Recovered:
         """Algorithms 4.3 and 4.2: anchors, and topics from them."""
         embedding, choice = moments.of(subset.groups), moments.choice
-        tol = self.tol if subset.is_whole else max(self.tol, _PART_TOL)
+        tol = self.tol if subset.is_whole else max(self.tol, _SUBSET_TOL)
         if isinstance(moments.sketches, StoredSketches):
-            tol = min(self.tol, _KEPT_TOL)
+            tol = min(self.tol, _STORED_TOL)
         anchors = choose_anchors(embedding, moments.n_topics, *choice)
         topics = recover_topics(embedding, anchors, choice.codes, tol=tol, n_jobs=self.n_jobs)
         return _Recovered(anchors, moments.words.spread(topics))
 
-    def _refine(self, recovered: _Recovered, moments: _Counted, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: _Recovered, moments: _CorpusSketch, subset: Subset, full_fit: Any) -> Refined:
         """Sample the topics of all words; one half of the documents tells from which start."""
         refined = TopicRefinement.unrefined(recovered.topics)
         if moments.refiner is not None:
@@ -352,25 +354,27 @@ class AnchorTopics(Admixture, AdditiveTopics):
         learned: TopicRefinement = fitted.model.parameters
         parts = fitted.errors(self._splits(learned))
         bias = Misfit(share=unexplained_share(self._embedding) / 2).bias(nearest_others(learned.topics))
-        others = [] if parts.errors is None or fitted.rows is None else self._of_other_documents(fitted)
-        parts = include_posterior_spread(parts, learned, fitted.recovered.topics, others).widened(bias, self._farthest)
-        return [*self._of_anchors(parts), *others, *refinement_checks(learned)], parts
+        prediction_checks = [] if parts.errors is None or fitted.rows is None else self._prediction_checks(fitted)
+        parts = include_posterior_spread(parts, learned, fitted.recovered.topics, prediction_checks).widened(
+            bias, self._farthest
+        )
+        return [*self._anchor_checks(parts), *prediction_checks, *refinement_checks(learned)], parts
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
-        moments: _Counted = fitted.moments
+        moments: _CorpusSketch = fitted.moments
         learned: TopicRefinement = fitted.model.parameters
         self._set_refinement_attributes(learned.refinement)
         n_passes = moments.sketches.n_passes + len(self.refinement_)
-        own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
-        found = moments.repeated, fitted.recovered.anchors, learned.topics, moments.words, moments.documents
-        self._read_off(*found, n_passes, own)
+        shown_words = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
+        fitted_arguments = moments.repeated, fitted.recovered.anchors, learned.topics, moments.words, moments.documents
+        self._set_topic_attributes(*fitted_arguments, n_passes, shown_words)
         if learned.dirichlet is not None and self.dirichlet == "likelihood":
             self.dirichlet_ = learned.dirichlet
         elif moments.sketches.documents is None or self.dirichlet == "moments":
             self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
         else:
-            self.dirichlet_ = _proportions(self, moments.order.restore_table(moments.sketches.documents))
-        self._confusions = confusions_of(fitted, self._splits(learned), learned)
+            self.dirichlet_ = _estimate_dirichlet(self, moments.order.restore_table(moments.sketches.documents))
+        self._confusions = measure_confusions(fitted, self._splits(learned), learned)
         if fitted.rows is not None:
             self._order_words(fitted, moments.documents.length)
 
@@ -399,23 +403,26 @@ class AnchorTopics(Admixture, AdditiveTopics):
         """
         tol = self.tol if tol is None else tol
         check_parameter("tol", tol, _GAP)
-        q = _checked_moments(Q)
-        if self.n_components > len(q):
+        cooccurrence = _check_cooccurrence(Q)
+        if self.n_components > len(cooccurrence):
             raise LatentiaError(
-                f"Q of {len(q)} words supports at most {len(q)} topics.",
-                at_most=len(q),
+                f"Q of {len(cooccurrence)} words supports at most {len(cooccurrence)} topics.",
+                at_most=len(cooccurrence),
                 parameter="n_components",
                 value=self.n_components,
             )
-        self.n_features_in_, self._column_names = len(q), None
+        self.n_features_in_, self._column_names = len(cooccurrence), None
         check_vocabulary(self)
-        documents, words = Documents(), Words(np.arange(len(q)), np.full(len(q), np.inf), q.sum(axis=1))
-        embedding = _embedding.exact(q, self.n_components, self.embedding, self._seed)
-        anchors = choose_anchors(embedding, self.n_components, *self._choice(documents, words))
+        documents, words = (
+            Documents(),
+            Words(np.arange(len(cooccurrence)), np.full(len(cooccurrence), np.inf), cooccurrence.sum(axis=1)),
+        )
+        embedding = _embedding.exact(cooccurrence, self.n_components, self.embedding, self._seed)
+        anchors = choose_anchors(embedding, self.n_components, *self._choose_candidates(documents, words))
         topics = recover_topics(embedding, anchors, words.codes, tol=tol, n_jobs=self.n_jobs)
-        self._read_off(embedding, anchors, topics, words, documents)
+        self._set_topic_attributes(embedding, anchors, topics, words, documents)
         self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
-        return self._without_parts("There are no documents to split.")
+        return self._without_errors("There are no documents to split.")
 
     @fitted
     def reanchor(self, anchors: Any = None, *, replace: Mapping[int, Any] | None = None) -> AnchorTopics:
@@ -443,14 +450,14 @@ class AnchorTopics(Admixture, AdditiveTopics):
         if hasattr(model, "n_components_"):  # the number that was chosen
             model.n_components = model.n_components_
         if replace is not None:
-            anchors = _replaced(model._anchors, replace)
+            anchors = _replace_anchors(model._anchors, replace)
             model.n_components = len(anchors)
         model.anchors, model.refine = anchors, 0
         check_parameters(model)
         model._check_parameters()
         check_vocabulary(model)
         embedding, words = model._embedding, model._words
-        choice = model._choice(model._documents, words)
+        choice = model._choose_candidates(model._documents, words)
         n_given, n_kept = len(choice.given), embedding.sketch.shape[1]
         if n_given > n_kept:
             raise LatentiaError(
@@ -461,15 +468,17 @@ class AnchorTopics(Admixture, AdditiveTopics):
         model.n_components = max(model.n_components, n_given)
         chosen = choose_anchors(embedding, model.n_components, *choice)
         topics = words.spread(recover_topics(embedding, chosen, words.codes, tol=model.tol, n_jobs=model.n_jobs))
-        model._read_off(embedding, chosen, topics, words, model._documents)
+        model._set_topic_attributes(embedding, chosen, topics, words, model._documents)
         model.dirichlet_ = self.dirichlet_.sum() * model.prevalence_
-        return model._without_parts("The anchors were edited: call evidence_.stability(X).")
+        return model._without_errors("The anchors were edited: call evidence_.stability(X).")
 
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
         parts = [np.flatnonzero(row) for row in joined]
         largest = [part[self.prevalence_[part].argmax()] for part in parts]
         vertices = weights @ vertex_rows(self._embedding, self._anchors, self._words.codes)
-        self._anchors = [_merged_anchor(self._anchors, *one) for one in zip(parts, vertices, strict=True)]
+        self._anchors = [
+            _merge_anchors(self._anchors, *part_and_vertex) for part_and_vertex in zip(parts, vertices, strict=True)
+        ]
         self.anchors_ = self.anchors_[largest]
         self.anchor_words_ = [[word for k in part for word in self.anchor_words_[k]] for part in parts]
         self.topic_covariance_ = joined @ self.topic_covariance_ @ joined.T
@@ -482,23 +491,25 @@ class AnchorTopics(Admixture, AdditiveTopics):
 
     # --- within the stages --------------------------------------------------------------------------------------
 
-    def _choice(self, documents: Documents, words: Words) -> _Choice:
+    def _choose_candidates(self, documents: Documents, words: Words) -> _AnchorChoice:
         """The anchors that are given, and the words that the others may be."""
-        none_given = isinstance(self.anchors, str)
-        given = [] if none_given else parse_anchors(self.anchors, column_names(self), words.exclusive_columns)
-        least = min_documents_of_word(documents.used) if self.min_df is None else self.min_df
-        frequent = np.flatnonzero(words.document_frequency >= max(least, self.runoff_df))
+        has_no_anchors = isinstance(self.anchors, str)
+        user_anchors = (
+            [] if has_no_anchors else parse_anchors(self.anchors, column_names(self), words.exclusive_columns)
+        )
+        min_documents = min_documents_of_word(documents.used) if self.min_df is None else self.min_df
+        frequent = np.flatnonzero(words.document_frequency >= max(min_documents, self.runoff_df))
         frequent = frequent[np.argsort(words.codes[frequent], kind="stable")]
-        return _Choice(given, frequent, words.codes, self.anchors if none_given else "greedy")
+        return _AnchorChoice(user_anchors, frequent, words.codes, self.anchors if has_no_anchors else "greedy")
 
-    def _starts(self, found: _Recovered, moments: _Counted, groups: tuple[int, ...]) -> Starts:
+    def _starts(self, recovered: _Recovered, moments: _CorpusSketch, groups: tuple[int, ...]) -> Starts:
         """Return the topics of the anchors, and more of them where the data has more directions."""
-        topics_of: dict[str, Any] = {"anchors": lambda: found.topics}
+        topics_of: dict[str, Any] = {"anchors": lambda: recovered.topics}
         if moments.n_tried > self.n_components:
-            topics_of["search"] = lambda: _more_topics(self, moments, groups)
-        return Starts(found.topics, None, topics_of)
+            topics_of["search"] = lambda: _find_more_topics(self, moments, groups)
+        return Starts(recovered.topics, None, topics_of)
 
-    def _with_refiner(self, moments: _Counted) -> _Counted:
+    def _add_refiner(self, moments: _CorpusSketch) -> _CorpusSketch:
         """Return the moments with what refines topics, where they are refined."""
         if self._steps == 0:
             return moments
@@ -519,23 +530,23 @@ class AnchorTopics(Admixture, AdditiveTopics):
         """Return how many pairs of halves are fitted: at most one where that takes sweeps."""
         return min(self.n_splits, 1) if learned.is_swept else self.n_splits
 
-    def _of_other_documents(self, fitted: Fitted) -> list[Check]:
+    def _prediction_checks(self, fitted: Fitted) -> list[Check]:
         """How topics of some documents predict the words of others."""
-        moments: _Counted = fitted.moments
+        moments: _CorpusSketch = fitted.moments
         frequencies = moments.words.probabilities
 
-        def predicted(others: HeldOutDocuments) -> np.ndarray:
-            part: TopicRefinement = fitted.model_of(others.learned).parameters
-            dirichlet = part.dirichlet
+        def predict(held_out: HeldOutDocuments) -> np.ndarray:
+            refinement: TopicRefinement = fitted.model_of(held_out.learned).parameters
+            dirichlet = refinement.dirichlet
             if dirichlet is None:
-                moment = moments.of(others.learned).topic_moment(moments.words.merge(part.topics))
+                moment = moments.of(held_out.learned).topic_moment(moments.words.merge(refinement.topics))
                 dirichlet = self.dirichlet_.sum() * np.maximum(moment.sum(axis=1), 1e-6)
-            return completion_scores(part.topics, dirichlet, frequencies, others.counts)
+            return completion_scores(refinement.topics, dirichlet, frequencies, held_out.counts)
 
         others = held_out_documents(fitted.rows, fitted.folds, fitted.model.parameters.is_swept)
-        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.folds)
+        return prediction_checks(predict, frequencies, others, fitted.rows, fitted.folds)
 
-    def _read_off(
+    def _set_topic_attributes(
         self,
         embedding: Embedding,
         anchors: list[Anchor],
@@ -543,25 +554,25 @@ class AnchorTopics(Admixture, AdditiveTopics):
         words: Words,
         documents: Documents,
         n_passes: int = 0,
-        own: np.ndarray | None = None,
+        exclusive_columns: np.ndarray | None = None,
     ) -> None:
         """Set what follows from the topics over all words and their own words, all but the Dirichlet parameters."""
         self._embedding, self._anchors = embedding, anchors
         self._words, self._documents = words, documents
         names = column_names(self)
         self.components_, self.word_frequencies_ = topics, words.probabilities
-        shown = [anchor.words for anchor in anchors]
-        if own is not None:
-            shown = [a.words if a.given else (int(w),) for a, w in zip(anchors, own, strict=True)]
-        self.anchors_ = np.array([first for first, *_ in shown])
-        self.anchor_words_ = [[str(names[w]) if names is not None else w for w in some] for some in shown]
+        word_columns = [anchor.words for anchor in anchors]
+        if exclusive_columns is not None:
+            word_columns = [a.words if a.given else (int(w),) for a, w in zip(anchors, exclusive_columns, strict=True)]
+        self.anchors_ = np.array([first for first, *_ in word_columns])
+        self.anchor_words_ = [[str(names[w]) if names is not None else w for w in columns] for columns in word_columns]
         self.topic_covariance_ = embedding.topic_moment(words.merge(topics))
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
         self.n_passes_, self._n_features_out = n_passes, len(topics)
         self._confusions = np.empty((0, len(topics), len(topics)))
         self.__dict__.pop("_word_order", None)  # of documents
 
-    def _of_anchors(self, parts: PartErrors) -> list[Check]:
+    def _anchor_checks(self, parts: PartErrors) -> list[Check]:
         """The expected errors, and what the theorems assume of the anchors and topics that have been read off."""
         embedding, words = self._embedding, self._words
         vertices = vertex_rows(embedding, self._anchors, words.codes)
@@ -572,8 +583,8 @@ class AnchorTopics(Admixture, AdditiveTopics):
             weights=simplex_least_squares(embedding.rows, vertices, tol=1e-2, n_jobs=self.n_jobs),
             moment=self.topic_covariance_,
             prevalence=self.prevalence_,
-            anchor_documents=np.array([words.document_frequency[own].max() for own in anchor_words]),
-            anchor_probability=np.array([self.components_[k, own].sum() for k, own in enumerate(anchor_words)]),
+            anchor_documents=np.array([words.document_frequency[columns].max() for columns in anchor_words]),
+            anchor_probability=np.array([self.components_[k, columns].sum() for k, columns in enumerate(anchor_words)]),
             exclusive_share=exclusive_share(self.components_, self.prevalence_),
             documents=self._documents,
             words=words,
@@ -581,9 +592,9 @@ class AnchorTopics(Admixture, AdditiveTopics):
         )
         return anchor_checks(measured, parts, separation_limit(self.components_, "cityblock", TRUSTED))
 
-    def _without_parts(self, reason: str) -> AnchorTopics:
+    def _without_errors(self, reason: str) -> AnchorTopics:
         """Set the evidence of a model that has no documents; return the model."""
-        self.evidence_ = Evidence(self._of_anchors(PartErrors.none(reason)), None).bind(self)
+        self.evidence_ = Evidence(self._anchor_checks(PartErrors.none(reason)), None).bind(self)
         return self
 
     def _check_parameters(self) -> None:
@@ -597,7 +608,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         anchors = self._anchors
         if len(anchors) != len(self.components_) or len(self.anchor_words_) != len(anchors):
             raise LatentiaError("_anchors are not words of every topic")
-        if any(len(one.words) != len(one.strengths) or not one.words for one in anchors):
+        if any(len(anchor.words) != len(anchor.strengths) or not anchor.words for anchor in anchors):
             raise LatentiaError("_anchors have no strength for every word")
         if (np.bincount(self._words.codes, minlength=len(self._embedding.sketch)) == 0).any():
             raise LatentiaError("_words.codes leave out columns of the embedding")
@@ -614,7 +625,7 @@ class _Recovered(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _CorpusSketch:
     """Words, the sketch of Q, and the choices that they leave.
 
     Attributes
@@ -635,7 +646,7 @@ class _Counted:
     sketches: GroupSketches | StoredSketches
     words: Words
     documents: Documents
-    choice: _Choice
+    choice: _AnchorChoice
     order: Any
     n_topics: int
     free: bool
@@ -660,8 +671,10 @@ class _Counted:
             return self.embedding
         frequent = np.isin(self.order.columns, self.choice.candidates)
         spectrum, k = self.embedding.spectrum, self.n_topics
-        others = cross_validate_spectrum(self.order.blocks, folds, frequent, self.documents.length, len(spectrum))
-        return replace(self.embedding, spectrum=np.append(spectrum[:k], np.minimum(spectrum[k:], others[k:])))
+        cross_validated = cross_validate_spectrum(
+            self.order.blocks, folds, frequent, self.documents.length, len(spectrum)
+        )
+        return replace(self.embedding, spectrum=np.append(spectrum[:k], np.minimum(spectrum[k:], cross_validated[k:])))
 
     @property
     def n_entries(self) -> float:
@@ -679,7 +692,7 @@ class _Counted:
         return n_candidates(self.n_topics, self.rank) if self.free else self.n_topics
 
 
-class _Choice(NamedTuple):
+class _AnchorChoice(NamedTuple):
     """What anchors there may be.
 
     Attributes
@@ -700,7 +713,7 @@ class _Choice(NamedTuple):
     method: str
 
 
-def start_of_search(blocks: Blocks, n_components: int, n_jobs: int | None) -> np.ndarray | None:
+def find_candidate_topics(blocks: Blocks, n_components: int, n_jobs: int | None) -> np.ndarray | None:
     """Return topics of anchors of some documents, more than asked for where the data has them, shape (K', V).
 
     None where the documents have no such anchors.
@@ -718,7 +731,7 @@ def start_of_search(blocks: Blocks, n_components: int, n_jobs: int | None) -> np
             return None
 
 
-def _more_topics(method: AnchorTopics, moments: _Counted, groups: tuple[int, ...]) -> np.ndarray | None:
+def _find_more_topics(method: AnchorTopics, moments: _CorpusSketch, groups: tuple[int, ...]) -> np.ndarray | None:
     """More topics than asked for, to start a search from."""
     if moments.n_tried == method.n_components:
         return None
@@ -729,7 +742,7 @@ def _more_topics(method: AnchorTopics, moments: _Counted, groups: tuple[int, ...
         return None
 
 
-def _checked_moments(Q: Any) -> np.ndarray:
+def _check_cooccurrence(Q: Any) -> np.ndarray:
     """A co-occurrence matrix, exactly symmetric and of sum one, shape (V, V)."""
     try:
         q = np.asarray(Q.toarray() if sparse.issparse(Q) else Q, dtype=np.float64)
@@ -744,26 +757,26 @@ def _checked_moments(Q: Any) -> np.ndarray:
     return np.asarray((q + q.T) / (2 * q.sum()))
 
 
-def _merged_anchor(anchors: list[Anchor], part: np.ndarray, vertex: np.ndarray) -> Anchor:
+def _merge_anchors(anchors: list[Anchor], part: np.ndarray, vertex: np.ndarray) -> Anchor:
     """The anchor of topics that become one, whose row is at the vertex; that of a single topic as it is."""
     if len(part) == 1:
         return anchors[part[0]]
-    own = [anchors[k] for k in part]
-    words, strengths = (tuple(x for one in own for x in getattr(one, name)) for name in ("words", "strengths"))
-    return Anchor(words, strengths, any(one.given for one in own), vertex)
+    merged = [anchors[k] for k in part]
+    words, strengths = (tuple(x for anchor in merged for x in getattr(anchor, name)) for name in ("words", "strengths"))
+    return Anchor(words, strengths, any(anchor.given for anchor in merged), vertex)
 
 
-def _replaced(anchors: list[Anchor], replace: Mapping[int, Any]) -> list[Any]:
+def _replace_anchors(anchors: list[Anchor], replace: Mapping[int, Any]) -> list[Any]:
     """Anchors of all topics with some replaced, and without those replaced by None."""
     if not isinstance(replace, Mapping):
         raise LatentiaError("reanchor: replace= takes a dict from topic numbers to anchors.")
     unknown = [k for k in replace if k not in range(len(anchors))]
     if unknown:
         raise LatentiaError(f"reanchor: there is no topic {unknown[0]}; topics are 0 to {len(anchors) - 1}.")
-    return [anchor for k, own in enumerate(anchors) if (anchor := replace.get(k, own)) is not None]
+    return [anchor for k, anchor_before in enumerate(anchors) if (anchor := replace.get(k, anchor_before)) is not None]
 
 
-def _proportions(model: AnchorTopics, documents: sparse.csr_array) -> np.ndarray:
+def _estimate_dirichlet(model: AnchorTopics, documents: sparse.csr_array) -> np.ndarray:
     """Dirichlet parameters of the proportions, shape (K,), by some documents."""
     smooth = smooth_topics(model.components_, model.word_frequencies_, 1e-4)
     return dirichlet_by_likelihood(smooth, model.prevalence_, documents, model.n_jobs)

@@ -44,13 +44,15 @@ from ..passes import Blocks, assign_folds
 from ..words import texts_of
 from ._documents import WordModel
 from ._embedders import Embedder, embed
-from ._shown import ordered_words
-from ._told import recall_of_words, words_tell
+from ._shown import order_words
+from ._told import measure_word_recall, word_recall_checks
 
 _SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 """Numbers of topics that "auto" compares at least."""
 _OVERSAMPLE = 12  # principal directions beyond the number of topics
-_MORE = "Groups differ in shape, or stand for several topics each: compare with more topics, or covariance_type='full'."
+_SHAPE_REMEDY = (
+    "Groups differ in shape, or stand for several topics each: compare with more topics, or covariance_type='full'."
+)
 _TINY = 1e-12  # of a length
 _SPREAD, _SHAPE = "spread about components", "better than full covariances"
 
@@ -76,7 +78,7 @@ class Frame:
     @classmethod
     def of(cls, embeddings: np.ndarray, size: int, unit: bool) -> Frame:
         """The ``size`` leading directions of embeddings (n, D)."""
-        directions = _one_long(embeddings)
+        directions = _normalise_rows(embeddings)
         mean = directions.mean(axis=0)
         directions = directions - mean
         basis = np.linalg.eigh(directions.T @ directions)[1][:, ::-1][:, :size]
@@ -84,8 +86,8 @@ class Frame:
 
     def __call__(self, embeddings: np.ndarray) -> np.ndarray:
         """Coordinates, shape (n, B)."""
-        found = (_one_long(embeddings) - self.mean) @ self.basis
-        return _one_long(found) if self.unit else found
+        coordinates = (_normalise_rows(embeddings) - self.mean) @ self.basis
+        return _normalise_rows(coordinates) if self.unit else coordinates
 
 
 class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
@@ -232,18 +234,18 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
             number, or if there are too few documents for the topics.
         """
         counts, table = self._read(X, embeddings)
-        coordinates = self._framed(table)
-        self.groups_ = self._grouped(coordinates)
-        self._turned(coordinates)
+        coordinates = self._fit_frame(table)
+        self.groups_ = self._fit_groups(coordinates)
+        self._orient_sources(coordinates)
         shares = self._shares_of(coordinates)
-        self._tell(counts, shares)
+        self._describe_topics(counts, shares)
         self.evidence_ = self._weighed(counts, shares).bind(self)
         return self
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        X, embeddings = _pair(*args, **kwargs)
+        X, embeddings = _split_pair(*args, **kwargs)
         texts = texts_of(X)
-        embeddings = self._embedded(texts) if embeddings is None else embeddings
+        embeddings = self._embed_texts(texts) if embeddings is None else embeddings
         counted, _ = super()._given((X if texts is None else texts,), {})
         return (*counted, embeddings), {}
 
@@ -257,27 +259,27 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         for block in blocks:
             check_counts(as_counts(block[0]), block.rows, column_names(self))
         counts = sparse.vstack([sparse.csr_array(block[0], dtype=np.float64) for block in blocks], format="csr")
-        table = _numbers(embeddings, blocks)
+        table = _embedding_table(embeddings, blocks)
         check_same_rows(X=counts.shape[0], embeddings=len(table))
         if not counts.sum():
             raise LatentiaError("None of the documents has a word: nothing distinguishes the topics.")
         self.n_passes_ = 1
         return counts, table
 
-    def _framed(self, table: np.ndarray) -> np.ndarray:
+    def _fit_frame(self, table: np.ndarray) -> np.ndarray:
         """Coordinates of embeddings, in a frame that is kept."""
         mixture, (n, width) = self.method == "mixture", table.shape
         size = self.n_components + (_OVERSAMPLE if mixture else 0)
-        most = n if mixture else min(n, width)
-        if self.n_components > most:
+        max_topics = n if mixture else min(n, width)
+        if self.n_components > max_topics:
             raise LatentiaError(
-                f"{n} documents with embeddings of {width} columns support at most {most} topics.",
-                at_most=most, parameter="n_components", value=self.n_components,
+                f"{n} documents with embeddings of {width} columns support at most {max_topics} topics.",
+                at_most=max_topics, parameter="n_components", value=self.n_components,
             )  # fmt: skip
         self._frame = Frame.of(table, min(size, width), unit=mixture)
         return self._frame(table)
 
-    def _grouped(self, coordinates: np.ndarray) -> Any:
+    def _fit_groups(self, coordinates: np.ndarray) -> Any:
         """The mixture, or sources."""
         options = {name: vars(self)[name] for name in ("n_components", "n_splits", "n_jobs", "verbose")}
         options |= {"random_state": self._seed}
@@ -289,7 +291,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
             warnings.simplefilter("ignore", NotSupportedWarning)  # this fit says so itself
             return groups.fit(coordinates)
 
-    def _turned(self, coordinates: np.ndarray) -> None:
+    def _orient_sources(self, coordinates: np.ndarray) -> None:
         """Where the topics are; sources are turned to their long tails."""
         if self.method == "mixture":
             centers = self.groups_.means_  # type: ignore[attr-defined]
@@ -297,7 +299,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         else:
             sources = np.asarray(self.groups_.transform(coordinates))  # type: ignore[attr-defined]
             self._signs = np.where((sources**3).sum(axis=0) < 0, -1.0, 1.0)
-            centers = _one_long(self.groups_.mixing_.T * self._signs[:, None])  # type: ignore[attr-defined]
+            centers = _normalise_rows(self.groups_.mixing_.T * self._signs[:, None])  # type: ignore[attr-defined]
         self.means_ = centers @ self._frame.basis.T
         self._joined = np.eye(len(centers))
         self._n_features_out = len(centers)
@@ -312,33 +314,35 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         shares = np.where(total > 0, strength / np.where(total > 0, total, 1.0), 1 / strength.shape[1])
         return np.asarray(shares @ self._joined.T)
 
-    def _tell(self, counts: sparse.csr_array, shares: np.ndarray) -> None:
+    def _describe_topics(self, counts: sparse.csr_array, shares: np.ndarray) -> None:
         """Words of the topics."""
         self.weights_ = shares.mean(axis=0) / shares.mean(axis=0).sum()
         self.components_ = word_probabilities(counts, shares)
         self.word_frequencies_ = word_probabilities(counts, np.ones((len(shares), 1)))[0]
-        self._word_order = ordered_words(self.components_, self._others(), counts)
+        self._word_order = order_words(self.components_, self._others(), counts)
 
     def _weighed(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
         """The evidence of the groups, and whether the words identify them."""
-        of_groups, labels = self.groups_.evidence_, shares.argmax(axis=1)
-        self.recall_ = recall_of_words(
+        group_evidence, labels = self.groups_.evidence_, shares.argmax(axis=1)
+        self.recall_ = measure_word_recall(
             counts, labels, shares.shape[1], assign_folds(Blocks.from_array(counts), self._seed)
         )
-        checks = [_on_a_sphere(one, self._frame.basis) for one in of_groups.checks]
-        checks += words_tell(self.recall_, labels)
-        return Evidence(checks, of_groups.component_errors, shares=self.weights_, found_again=of_groups.found_again)
+        checks = [_adapt_check(check, self._frame.basis) for check in group_evidence.checks]
+        checks += word_recall_checks(self.recall_, labels)
+        return Evidence(
+            checks, group_evidence.component_errors, shares=self.weights_, found_again=group_evidence.found_again
+        )
 
     def _distances(self, other: EmbeddingTopics) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        X, embeddings = _pair(X, **fit_parameters)
+        X, embeddings = _split_pair(X, **fit_parameters)
         if isinstance(X, Blocks):
             tables = {} if embeddings is None else {"embeddings": embeddings}
             return halves_of_rows(random_state, X=X, **tables)
         texts = texts_of(X)
-        embeddings = self._embedded(texts) if embeddings is None else embeddings
+        embeddings = self._embed_texts(texts) if embeddings is None else embeddings
         return halves_of_rows(random_state, X=self.counted(X), embeddings=np.asarray(embeddings))
 
     # --- use ----------------------------------------------------------------------------------------------------
@@ -390,7 +394,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         -------
         ndarray of shape (n_documents, K)
         """
-        embeddings = self._embedded(texts_of(X)) if embeddings is None and self.embedder is not None else embeddings
+        embeddings = self._embed_texts(texts_of(X)) if embeddings is None and self.embedder is not None else embeddings
         return self.fit(X, embeddings).transform(X, embeddings)
 
     def fit_predict(self, X: Any, embeddings: Any = None) -> np.ndarray:
@@ -440,7 +444,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
 
     # --- reading ------------------------------------------------------------------------------------------------
 
-    def _embedded(self, texts: list[str] | None) -> Any:
+    def _embed_texts(self, texts: list[str] | None) -> Any:
         """Embeddings of texts by the embedder; None where there are no texts, so that they must be elsewhere."""
         if texts is not None and self.embedder is not None:
             return embed(texts, self.embedder)
@@ -448,15 +452,15 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
 
     def _table(self, X: Any, embeddings: Any = None) -> np.ndarray:
         """Embeddings of new documents, checked, shape (n, D)."""
-        X, embeddings = _pair(X, embeddings)
+        X, embeddings = _split_pair(X, embeddings)
         texts = texts_of(X)
-        embeddings = self._embedded(texts) if embeddings is None else embeddings
+        embeddings = self._embed_texts(texts) if embeddings is None else embeddings
         if isinstance(X, Blocks) or (texts is None and X is not None):
             blocks = list(self._blocks(X, reset=False))
-            table = _numbers(embeddings, blocks)
+            table = _embedding_table(embeddings, blocks)
             check_same_rows(X=sum(block[0].shape[0] for block in blocks), embeddings=len(table))
         else:
-            table = _numbers(embeddings, [])
+            table = _embedding_table(embeddings, [])
             check_same_rows(X=len(table) if texts is None else len(texts), embeddings=len(table))
         if table.shape[1] != len(self._frame.mean):
             raise LatentiaError(
@@ -471,20 +475,20 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
             raise LatentiaError("groups_ has other sizes than the topics")
 
 
-def _one_long(rows: np.ndarray) -> np.ndarray:
+def _normalise_rows(rows: np.ndarray) -> np.ndarray:
     """Rows of length one; those without a direction are zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > _TINY, rows / np.where(lengths > _TINY, lengths, 1.0), 0.0)
 
 
-def _on_a_sphere(check: Check, basis: np.ndarray) -> Check:
+def _adapt_check(check: Check, basis: np.ndarray) -> Check:
     """Of the shape of groups: none is a Gaussian's, and in few dimensions each lies in a plane of its own."""
     if check.name in (_SPREAD, REAL_OR_SIMULATED) or (check.name == _SHAPE and basis.shape[0] == basis.shape[1]):
         return replace(check, role="note", remedy="")
-    return replace(check, role="caution", remedy=_MORE) if check.name == _SHAPE else check
+    return replace(check, role="caution", remedy=_SHAPE_REMEDY) if check.name == _SHAPE else check
 
 
-def _pair(X: Any, embeddings: Any = None) -> tuple[Any, Any]:
+def _split_pair(X: Any, embeddings: Any = None) -> tuple[Any, Any]:
     """Documents and embeddings, which may come as a pair or as the two parts of Blocks."""
     if isinstance(X, tuple) and len(X) == 2 and not isinstance(X[0], str) and embeddings is None:
         return X
@@ -493,7 +497,7 @@ def _pair(X: Any, embeddings: Any = None) -> tuple[Any, Any]:
     return X, embeddings
 
 
-def _numbers(embeddings: Any, blocks: list[Any]) -> np.ndarray:
+def _embedding_table(embeddings: Any, blocks: list[Any]) -> np.ndarray:
     """Embeddings as finite numbers; where none are given, the second part of blocks."""
     if embeddings is None and blocks and len(blocks[0]) > 1:
         embeddings = np.vstack([np.asarray(block[1]) for block in blocks])

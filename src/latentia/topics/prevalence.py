@@ -33,10 +33,10 @@ from ..exceptions import LatentiaError
 from ..fitting.base import fitted
 from ..fitting.stages import Fitted
 from ..metrics import match_components
-from .periods import Periods, is_blank, periods_of
+from .periods import Periods, is_blank, assign_periods
 
-_MOST_GROUPS = 200
-_POOLED = 10.0  # documents by which the spread of all groups counts in that of one
+_MAX_GROUPS = 200
+_PSEUDO_DOCUMENTS = 10.0  # documents by which the spread of all groups counts in that of one
 _LEVEL = Number(0.0, 1.0)
 
 
@@ -59,13 +59,15 @@ class Interval:
 
     @classmethod
     def about(
-        cls, value: np.ndarray, error: np.ndarray, level: float, freedom: Any, not_supported: Sequence[int]
+        cls, value: np.ndarray, error: np.ndarray, level: float, degrees_of_freedom: Any, not_supported: Sequence[int]
     ) -> Interval:
         """Bounds of differences with these standard errors and degrees of freedom, of topics on the last axis."""
-        reach, far = (student.ppf(1 - (1 - level) / 2 / n, freedom) * error for n in (1, max(value.size, 1)))
-        clear = np.abs(value) > far
+        margin, simultaneous_margin = (
+            student.ppf(1 - (1 - level) / 2 / n, degrees_of_freedom) * error for n in (1, max(value.size, 1))
+        )
+        clear = np.abs(value) > simultaneous_margin
         clear[..., list(not_supported)] = False
-        return cls(value, value - reach, value + reach, clear)
+        return cls(value, value - margin, value + margin, clear)
 
 
 @dataclass(frozen=True)
@@ -169,8 +171,8 @@ class Prevalence:
         """
         if self.change is not None:
             return sorted((row for row in self.trends() if row["trend"]), key=lambda row: -abs(row["change"]))
-        two = len(self.labels) == 2
-        clear = (row for row in self.rows() if row["clear"] and (not two or row["difference"] > 0))
+        has_two_groups = len(self.labels) == 2
+        clear = (row for row in self.rows() if row["clear"] and (not has_two_groups or row["difference"] > 0))
         return sorted(clear, key=lambda row: -abs(row["difference"]))
 
     def most_moving(self, n: int) -> list[int]:
@@ -186,10 +188,10 @@ class Prevalence:
         list of int
             Numbers of topics.
         """
-        moved = self.difference if self.change is None else self.change
-        beyond = np.abs(moved.value) / np.maximum((moved.high - moved.low) / 2, 1e-12)
-        beyond = beyond.max(axis=0) if beyond.ndim > 1 else beyond
-        return [int(k) for k in np.argsort(-beyond, kind="stable")[:n]]
+        changes = self.difference if self.change is None else self.change
+        ratios = np.abs(changes.value) / np.maximum((changes.high - changes.low) / 2, 1e-12)
+        ratios = ratios.max(axis=0) if ratios.ndim > 1 else ratios
+        return [int(k) for k in np.argsort(-ratios, kind="stable")[:n]]
 
     def to_frame(self) -> Any:
         """A row for every group and topic as a data frame of pandas, or of polars: see `latentia.summaries.Table.to_frame`.
@@ -207,51 +209,51 @@ class Prevalence:
         return frame_of_rows(self.rows(), "Prevalence.to_frame")
 
 
-def confusions_of(fitted: Fitted, n_splits: int, refined: Any = None) -> np.ndarray:
+def measure_confusions(fitted: Fitted, n_splits: int, refined: Any = None) -> np.ndarray:
     """What errors of topics make of proportions, shape (n, K, K): row k times proportions is the error of topic k's.
 
     They are those of the fits on halves of the documents, and of draws from the posterior of ``refined`` topics, which are as
     large as the halves say; without halves there are none.
     """
     topics = np.asarray(fitted.model.parameters.topics)
-    by_words, found = unmixing(topics, topics.mean(axis=0)), []
+    by_words, confusions = unmixing_matrix(topics, topics.mean(axis=0)), []
     for halves in fitted.halves(n_splits):
-        first, second = (_matched(half.parameters.topics, topics) for half in halves)
-        found.append(by_words @ (first - second).T / 2)
-    if found and refined is not None and len(refined.confusions):
-        of_halves = np.asarray(fitted.errors(n_splits).errors)
-        found += list(refined.confusions * np.maximum(of_halves / np.maximum(refined.spread, 1e-300), 1.0))
-    return np.array(found).reshape(len(found), len(topics), len(topics))
+        first, second = (_match_topics(half.parameters.topics, topics) for half in halves)
+        confusions.append(by_words @ (first - second).T / 2)
+    if confusions and refined is not None and len(refined.confusions):
+        errors = np.asarray(fitted.errors(n_splits).errors)
+        confusions += list(refined.confusions * np.maximum(errors / np.maximum(refined.spread, 1e-300), 1.0))
+    return np.array(confusions).reshape(len(confusions), len(topics), len(topics))
 
 
-def _matched(part: np.ndarray, topics: np.ndarray) -> np.ndarray:
+def _match_topics(part: np.ndarray, topics: np.ndarray) -> np.ndarray:
     """The topics of a part in the order of those that they are nearest to."""
     return part[match_components(part, topics)[0]]
 
 
-def groups_of(values: Sequence[Any]) -> tuple[np.ndarray, list[str]]:
+def assign_groups(values: Sequence[Any]) -> tuple[np.ndarray, list[str]]:
     """Group of every row, -1 where it has none, and labels in the order of numbers, or else of the alphabet."""
     texts = [None if is_blank(value) else str(value).strip() for value in values]
-    labels = sorted({text for text in texts if text is not None}, key=_by_number)
+    labels = sorted({text for text in texts if text is not None}, key=_number_sort_key)
     if not labels:
         raise LatentiaError("None of the documents has a group.")
-    if len(labels) > _MOST_GROUPS:
+    if len(labels) > _MAX_GROUPS:
         raise LatentiaError(
-            f"There are {len(labels):,} groups, such as {labels[0]!r} and {labels[-1]!r}: {_MOST_GROUPS} are the most. If they "
+            f"There are {len(labels):,} groups, such as {labels[0]!r} and {labels[-1]!r}: {_MAX_GROUPS} are the most. If they "
             "are times or other numbers, ask for the prevalence over them."
         )
     place = {label: i for i, label in enumerate(labels)}
     return np.array([-1 if text is None else place[text] for text in texts], dtype=np.int64), labels
 
 
-def _by_number(text: str) -> tuple[bool, float, str]:
+def _number_sort_key(text: str) -> tuple[bool, float, str]:
     try:
         return False, float(text), text
     except ValueError:
         return True, 0.0, text
 
 
-def prevalence(
+def measure_prevalence(
     tables: Iterable[Any],
     of_rows: np.ndarray,
     labels: list[str],
@@ -281,38 +283,38 @@ def prevalence(
         Numbers of the topics of which nothing is clear.
     """
     topics, shares, names = model
-    sums = _Sums.of(tables, of_rows, len(labels), unmixing(topics, shares @ topics))
-    kept = np.flatnonzero(sums.n > 0)
-    if not len(kept):
+    sums = _Sums.of(tables, of_rows, len(labels), unmixing_matrix(topics, shares @ topics))
+    present = np.flatnonzero(sums.n > 0)
+    if not len(present):
         raise LatentiaError("None of the documents with a group or time has words that the topics know.")
-    sums = _Sums(sums.n[kept], sums.first[kept], sums.second[kept])
+    sums = _Sums(sums.n[present], sums.first[present], sums.second[present])
     means, variances = sums.means(), sums.variances()
-    every = sums.n @ means / sums.n.sum()
-    freedom = (sums.n - 1 + _POOLED)[:, None]
-    spread = student.ppf((1 + level) / 2, freedom) ** 2 * (variances + moved(means, errors))
-    likely = (sums.first + _POOLED * every) / (sums.n[:, None] + _POOLED)
-    share = _wilson(np.clip(means, 0, 1), np.clip(likely, 0, 1), spread)
+    overall_means = sums.n @ means / sums.n.sum()
+    degrees_of_freedom = (sums.n - 1 + _PSEUDO_DOCUMENTS)[:, None]
+    squared_margin = student.ppf((1 + level) / 2, degrees_of_freedom) ** 2 * (variances + moved(means, errors))
+    smoothed_shares = (sums.first + _PSEUDO_DOCUMENTS * overall_means) / (sums.n[:, None] + _PSEUDO_DOCUMENTS)
+    share = _wilson_interval(np.clip(means, 0, 1), np.clip(smoothed_shares, 0, 1), squared_margin)
     # Differences from the other documents, whose mean moves with errors of the topics as the group's own does.
-    left = sums.n.sum() - sums.n
-    weight = np.divide(sums.n.sum(), left, out=np.zeros(len(left)), where=left > 0)[:, None]
-    apart = (means - every) * weight
-    rest = (sums.n**2 @ variances - sums.n[:, None] ** 2 * variances) / np.maximum(left, 1)[:, None] ** 2
-    apart_error = np.sqrt(variances + rest + moved(apart, errors))
+    n_others = sums.n.sum() - sums.n
+    weight = np.divide(sums.n.sum(), n_others, out=np.zeros(len(n_others)), where=n_others > 0)[:, None]
+    differences = (means - overall_means) * weight
+    other_variances = (sums.n**2 @ variances - sums.n[:, None] ** 2 * variances) / np.maximum(n_others, 1)[:, None] ** 2
+    difference_errors = np.sqrt(variances + other_variances + moved(differences, errors))
     change = None
     if periods is not None:
-        change = _line(periods.places[kept], sums.n, means, variances, errors, level, not_supported)
+        change = _fit_line(periods.places[present], sums.n, means, variances, errors, level, not_supported)
     return Prevalence(
-        [labels[g] for g in kept],
+        [labels[g] for g in present],
         sums.n.astype(np.int64),
         share,
-        Interval.about(apart, apart_error, level, freedom, not_supported),
+        Interval.about(differences, difference_errors, level, degrees_of_freedom, not_supported),
         change,
         list(names),
         level,
-        None if periods is None else periods.places[kept],
+        None if periods is None else periods.places[present],
         len(of_rows) - int(sums.n.sum()),
         len(errors) > 0,
-        None if periods is None or periods.numbers is None else periods.numbers[kept],
+        None if periods is None or periods.numbers is None else periods.numbers[present],
         [] if periods is None else periods.axis,
         list(not_supported),
     )
@@ -329,18 +331,18 @@ class _Sums:
     @classmethod
     def of(cls, tables: Iterable[Any], of_rows: np.ndarray, n_groups: int, by_words: np.ndarray) -> _Sums:
         n, (first, second) = np.zeros(n_groups), np.zeros((2, n_groups, len(by_words)))
-        known, start = by_words.any(axis=0), 0
+        is_known_word, start = by_words.any(axis=0), 0
         for table in tables:
             counts = sparse.csr_array(table)
-            lengths = np.asarray(counts @ known.astype(float)).ravel()
-            said = (counts @ by_words.T) / np.where(lengths > 0, lengths, 1.0)[:, None]
+            lengths = np.asarray(counts @ is_known_word.astype(float)).ravel()
+            scores = (counts @ by_words.T) / np.where(lengths > 0, lengths, 1.0)[:, None]
             group = np.where(lengths > 0, of_rows[start : start + len(lengths)], -1)
             start += len(lengths)
             rows = np.flatnonzero(group >= 0)
             member = sparse.csr_array((np.ones(len(rows)), (group[rows], rows)), shape=(n_groups, len(group)))
             n += np.bincount(group[rows], minlength=n_groups)
-            first += member @ said
-            second += member @ said**2
+            first += member @ scores
+            second += member @ scores**2
         return cls(n, first, second)
 
     def means(self) -> np.ndarray:
@@ -352,30 +354,37 @@ class _Sums:
         squares = np.maximum(self.second - n * means**2, 0)
         pooled = squares.sum(axis=0) / max(float((self.n - 1).sum()), 1.0)
         pooled = np.where(pooled > 0, pooled, self.second.sum(axis=0) / self.n.sum())
-        return (squares + _POOLED * pooled) / (n - 1 + _POOLED) / n
+        return (squares + _PSEUDO_DOCUMENTS * pooled) / (n - 1 + _PSEUDO_DOCUMENTS) / n
 
 
-def unmixing(topics: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+def unmixing_matrix(topics: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     """B, shape (K, V), zero for words that no topic has."""
     weighted = np.divide(topics, frequencies, out=np.zeros_like(topics), where=frequencies > 0)
     return np.linalg.lstsq(weighted @ topics.T, weighted, rcond=1e-10)[0]
 
 
-def _wilson(value: np.ndarray, about: np.ndarray, spread: np.ndarray) -> Interval:
+def _wilson_interval(value: np.ndarray, center: np.ndarray, squared_margin: np.ndarray) -> Interval:
     """Bounds of proportions with so many squared standard errors, taken at ``about``; all of shape (G, K).
 
     A proportion that is nearer to 0 or 1 than its bound says nothing of the number of documents: the bound is taken then.
     """
-    reach = np.minimum(np.sqrt(spread), 0.5)
-    about = np.clip(about, reach, 1 - reach)
-    per = spread / np.maximum(about * (1 - about), np.finfo(float).tiny)  # z^2 / n
-    centre, reach = value + per / 2, np.sqrt(per * value * (1 - value) + per**2 / 4)
-    return Interval(value, np.maximum((centre - reach) / (1 + per), 0), np.minimum((centre + reach) / (1 + per), 1))
+    margin = np.minimum(np.sqrt(squared_margin), 0.5)
+    center = np.clip(center, margin, 1 - margin)
+    scaled_variance = squared_margin / np.maximum(center * (1 - center), np.finfo(float).tiny)  # z^2 / n
+    numerator, margin = (
+        value + scaled_variance / 2,
+        np.sqrt(scaled_variance * value * (1 - value) + scaled_variance**2 / 4),
+    )
+    return Interval(
+        value,
+        np.maximum((numerator - margin) / (1 + scaled_variance), 0),
+        np.minimum((numerator + margin) / (1 + scaled_variance), 1),
+    )
 
 
-def _line(
+def _fit_line(
     places: np.ndarray,
-    n: np.ndarray,
+    n_documents: np.ndarray,
     means: np.ndarray,
     variances: np.ndarray,
     errors: np.ndarray,
@@ -385,14 +394,14 @@ def _line(
     """Rise of the line of least squares through periods of n documents, from the first to the last place, shape (K,)."""
     if len(places) < 2:
         return None
-    about = places - n @ places / n.sum()
-    slope = np.ptp(places) * n * about / (n @ about**2)
-    rise = slope @ means
-    variance = slope**2 @ variances + moved(rise[None], errors)[0]
+    centred = places - n_documents @ places / n_documents.sum()
+    weights = np.ptp(places) * n_documents * centred / (n_documents @ centred**2)
+    rise = weights @ means
+    variance = weights**2 @ variances + moved(rise[None], errors)[0]
     return Interval.about(rise, np.sqrt(variance), level, np.inf, not_supported)
 
 
-class InGroups:
+class PrevalenceModel:
     """Models that tell how much of each topic groups of documents have."""
 
     _confusions: np.ndarray
@@ -425,8 +434,8 @@ class InGroups:
 
         Source: not in the papers.
         """
-        of_rows, labels = groups_of(groups)
-        return self._in_groups(X, of_rows, labels, level, None)
+        of_rows, labels = assign_groups(groups)
+        return self._measure_prevalence(X, of_rows, labels, level, None)
 
     @fitted
     def prevalence_over(
@@ -451,10 +460,10 @@ class InGroups:
             Mean proportions in each period, and ``change``, the rise of a straight line through them, with bounds. See
             `prevalence_by` for what the bounds know.
         """
-        periods = periods_of(times, period)
-        return self._in_groups(X, periods.of_rows, periods.labels, level, periods)
+        periods = assign_periods(times, period)
+        return self._measure_prevalence(X, periods.of_rows, periods.labels, level, periods)
 
-    def _in_groups(
+    def _measure_prevalence(
         self: Any, X: Any, of_rows: np.ndarray, labels: list[str], level: float, periods: Periods | None
     ) -> Prevalence:
         check_parameter("level", level, _LEVEL)
@@ -464,7 +473,7 @@ class InGroups:
                 f"There are {blocks.n_rows} documents and {len(of_rows)} groups or times: they must agree."
             )
         model = self.components_, self._shares(), list(self.get_feature_names_out())
-        return prevalence(
+        return measure_prevalence(
             self._tables(blocks), of_rows, labels, model, self._confusions, level=level, periods=periods,
             not_supported=self.evidence_.not_supported(len(self.components_)),
         )  # fmt: skip

@@ -58,17 +58,20 @@ from ._documents import SMOOTHING, DocumentModel
 from ._mixing import Corpus, Mixing, measure_mixing_by_moments
 from ._prediction import HeldOutDocuments, held_out_documents, prediction_checks
 from ._refine import smooth_topics
-from .prevalence import confusions_of
+from .prevalence import measure_confusions
 
-_SOFTLY = 0.7  # share of the word frequencies in the topics that "auto" starts from
-_PSEUDO = 0.01  # pseudo-counts of a word that are started from, on average
-_OF_PAIRS = 0.6  # of the share of the pairs that topics leave
-_SURE = 2.0  # standard errors of the noise that do not count
-_SIDEWAYS = 1.2  # error of a topic, in distances of its documents from one another
-_ALIKE = 0.1  # distance up to which documents are as good as of one topic
-_CLEARLY, _DOCUMENTS = 2.0, 4000  # standard errors of a loss in likelihood, and documents that it is measured on
-_SURELY = 5.0  # nats that a document counts for at most, so that no few long ones decide
-_LEAN = 0.25  # of the pseudo-counts that predict best: topics with these are nearest to true ones in l1
+_SOFT_WEIGHT = 0.7  # share of the word frequencies in the topics that "auto" starts from
+_PSEUDO_COUNT = 0.01  # pseudo-counts of a word that are started from, on average
+_PAIR_SHARE = 0.6  # of the share of the pairs that topics leave
+_NOISE_ERRORS = 2.0  # standard errors of the noise that do not count
+_ERROR_PER_SPREAD = 1.2  # error of a topic, in distances of its documents from one another
+_MAX_SPREAD = 0.1  # distance up to which documents are as good as of one topic
+_STANDARD_ERRORS, _N_DOCUMENTS = (
+    2.0,
+    4000,
+)  # standard errors of a loss in likelihood, and documents that it is measured on
+_MAX_LOSS = 5.0  # nats that a document counts for at most, so that no few long ones decide
+_PSEUDO_COUNT_SHARE = 0.25  # of the pseudo-counts that predict best: topics with these are nearest to true ones in l1
 
 
 class Clusters(NamedTuple):
@@ -268,11 +271,15 @@ class SingleTopicModel(DocumentModel, Staged):
 
     def _refine(self, recovered: Recovered, moments: CorpusMoments, subset: Subset, full_fit: Any) -> Refined:
         """Passes of leave-one-out assignment over the documents, the largest share first."""
-        return self._assigned(recovered.found, moments, subset)
+        return self._assign_documents(recovered.found, moments, subset)
 
     def _restart(self, model: Refined, moments: CorpusMoments, subset: Subset) -> Refined | None:
         clusters: Clusters = model.parameters
-        return self._assigned(TopicShares(clusters.topics, clusters.shares), moments, subset) if self._steps else None
+        return (
+            self._assign_documents(TopicShares(clusters.topics, clusters.shares), moments, subset)
+            if self._steps
+            else None
+        )
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, and what all parts share: misfit, topics that predict nothing, documents of several topics."""
@@ -280,15 +287,17 @@ class SingleTopicModel(DocumentModel, Staged):
         refined: Refined = fitted.model
         topics, recovered = refined.parameters.topics, fitted.recovered
         parts = fitted.errors(self.n_splits)
-        others = held_out_documents(fitted.rows, moments.folds, self._steps > 0) if self.n_splits else None
+        held_out = held_out_documents(fitted.rows, moments.folds, self._steps > 0) if self.n_splits else None
         misfit = self._misfit(refined.parameters, recovered, moments)
-        idle, lines = _idle(lambda groups: self._learned_from(fitted, groups), others, fitted, topics)
-        several, more = self._of_several_topics(fitted, parts)
-        bias = np.maximum(several, idle)
+        idle_bias, idle_checks = _measure_idle_topics(
+            lambda groups: self._likelier_fit(fitted, groups), held_out, fitted, topics
+        )
+        mixing_bias, mixing_checks = self._measure_mixing(fitted, parts)
+        bias = np.maximum(mixing_bias, idle_bias)
         parts = parts.widened(np.hypot(misfit.bias(nearest_others(topics)), bias), self._farthest)
         checks = moment_checks(refined, recovered.fit, moments, moments.of, parts, misfit)
-        checks += [*more, *lines, *(_settled(refined) if self._steps else [])]
-        return checks + self._of_other_documents(fitted, others), parts
+        checks += [*mixing_checks, *idle_checks, *(_convergence_checks(refined) if self._steps else [])]
+        return checks + self._prediction_checks(fitted, held_out), parts
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
         moments: CorpusMoments = fitted.moments
@@ -296,7 +305,7 @@ class SingleTopicModel(DocumentModel, Staged):
         self.word_frequencies_ = moments.word_probabilities
         self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
-        self._confusions = confusions_of(fitted, self.n_splits)
+        self._confusions = measure_confusions(fitted, self.n_splits)
         self._order_words(fitted, moments.documents.length)
 
     def _distance(self, first: Refined, second: Refined, moments: Any) -> np.ndarray:
@@ -305,33 +314,33 @@ class SingleTopicModel(DocumentModel, Staged):
     def _cost(self) -> Literal["algebra", "passes"]:
         return "passes" if self._steps else "algebra"
 
-    def _learned_from(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
+    def _likelier_fit(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
         """The likelier one of the two fits on some groups, from their moments and from the fit on all."""
         fits = [fitted.model_of(groups), fitted.refined_from_full(groups)]
         best: Refined = max(
-            (one for one in fits if one is not None), key=lambda one: one.refinement.log_likelihood[-1:].sum()
+            (fit for fit in fits if fit is not None), key=lambda fit: fit.refinement.log_likelihood[-1:].sum()
         )
         return best.parameters
 
-    def _of_several_topics(self, fitted: Fitted, parts: PartErrors) -> tuple[np.ndarray, list[Check]]:
+    def _measure_mixing(self, fitted: Fitted, parts: PartErrors) -> tuple[np.ndarray, list[Check]]:
         """What documents of several topics make of the topics, and a line."""
         moments: CorpusMoments = fitted.moments
         clusters: Clusters = fitted.model.parameters
         if self._steps:
-            return _alike(clusters, fitted.rows, moments.word_probabilities, parts)
+            return _measure_spread(clusters, fitted.rows, moments.word_probabilities, parts)
         mixing = Mixing(fitted.recovered.found.topics)
         if halves_agree(parts, clusters.topics):
             mixing = measure_mixing_by_moments(Corpus(moments.of, fitted.recovery_of, moments.folds, self._seed))
         return mixing.bias(clusters.topics), mixing.single_topic_checks()
 
-    def _of_other_documents(self, fitted: Fitted, others: HeldOutDocuments | None) -> list[Check]:
+    def _prediction_checks(self, fitted: Fitted, held_out: HeldOutDocuments | None) -> list[Check]:
         """How topics of some documents predict the words of others."""
         frequencies = fitted.moments.word_probabilities
 
-        def predicted(others: HeldOutDocuments) -> np.ndarray:
-            return _completion(others.counts, *self._learned_from(fitted, others.learned).model(frequencies))
+        def predict(held_out: HeldOutDocuments) -> np.ndarray:
+            return _completion(held_out.counts, *self._likelier_fit(fitted, held_out.learned).model(frequencies))
 
-        return prediction_checks(predicted, frequencies, others, fitted.rows, fitted.moments.folds)
+        return prediction_checks(predict, frequencies, held_out, fitted.rows, fitted.moments.folds)
 
     @property
     def _steps(self) -> int:
@@ -340,31 +349,35 @@ class SingleTopicModel(DocumentModel, Staged):
 
     def _misfit(self, clusters: Clusters, recovered: Recovered, moments: CorpusMoments) -> Misfit:
         """What the topics leave of the moments: of pairs of words, and of the tensor where they come from it alone."""
-        of_tensor = measure_misfit(recovered.fit, moments, moments.of)
-        if of_tensor.ratio is None:
-            return of_tensor
-        of_pairs = _misfit_of_pairs(clusters, moments)
+        tensor_misfit = measure_misfit(recovered.fit, moments, moments.of)
+        if tensor_misfit.ratio is None:
+            return tensor_misfit
+        pair_misfit = _misfit_of_pairs(clusters, moments)
         if self._steps:
-            beyond = measure_unexplained_share(recovered.fit, moments, moments.of)
-            return replace(of_pairs, share=float(np.hypot(of_pairs.share, beyond)))
-        return replace(of_tensor, share=max(of_tensor.share, of_pairs.share))
+            unexplained = measure_unexplained_share(recovered.fit, moments, moments.of)
+            return replace(pair_misfit, share=float(np.hypot(pair_misfit.share, unexplained)))
+        return replace(tensor_misfit, share=max(tensor_misfit.share, pair_misfit.share))
 
-    def _assigned(self, found: TopicShares, moments: CorpusMoments, part: Subset) -> Refined:
+    def _assign_documents(self, topic_shares: TopicShares, moments: CorpusMoments, subset: Subset) -> Refined:
         """After passes over the documents of a part."""
         if not self._steps:
-            return Refined(Clusters(*found, np.full(len(found.shares), SMOOTHING)).sorted(), Refinement.none())
-        overall, some = moments.word_probabilities, part.rows
+            return Refined(
+                Clusters(*topic_shares, np.full(len(topic_shares.shares), SMOOTHING)).sorted(), Refinement.none()
+            )
+        overall, rows = moments.word_probabilities, subset.rows
         frequencies = smooth_topics(overall, overall, 1.0)
-        start = smooth_topics(found.topics, overall, _SOFTLY if self.refine == "auto" else SMOOTHING)
-        held = Responsibilities.none(some.n_rows, len(frequencies), len(start))
-        pseudo = np.array([_PSEUDO * len(frequencies)])
-        update = LeaveOneOutUpdate(start, found.shares, pseudo, frequencies, held)
-        refinement = refine(update, over(some, self.n_jobs, self.verbose), self.refine, until=held.converged)
+        start = smooth_topics(topic_shares.topics, overall, _SOFT_WEIGHT if self.refine == "auto" else SMOOTHING)
+        responsibilities = Responsibilities.none(rows.n_rows, len(frequencies), len(start))
+        pseudo = np.array([_PSEUDO_COUNT * len(frequencies)])
+        update = LeaveOneOutUpdate(start, topic_shares.shares, pseudo, frequencies, responsibilities)
+        refinement = refine(
+            update, over(rows, self.n_jobs, self.verbose), self.refine, until=responsibilities.converged
+        )
         _, shares, (pseudo,) = refinement.values
-        topics = held.estimate(_LEAN * pseudo * frequencies)
-        smoothing = (1 - _LEAN) * pseudo / (held.words + pseudo)
-        moved = held.moved if len(refinement.log_likelihood) > 1 else None
-        return Refined(Clusters(topics, shares, smoothing, moved).sorted(), refinement)
+        topics = responsibilities.estimate(_PSEUDO_COUNT_SHARE * pseudo * frequencies)
+        smoothing = (1 - _PSEUDO_COUNT_SHARE) * pseudo / (responsibilities.words + pseudo)
+        share_moved = responsibilities.moved if len(refinement.log_likelihood) > 1 else None
+        return Refined(Clusters(topics, shares, smoothing, share_moved).sorted(), refinement)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -475,8 +488,8 @@ class SingleTopicModel(DocumentModel, Staged):
 
 def _completion(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the log-likelihood of one half of the words of every document given the other half, shape (n,)."""
-    given = multinomial_log_likelihood(split_tokens(rows)[0], topics, shares)
-    return np.asarray(multinomial_log_likelihood(rows, topics, shares) - given)
+    log_first_half = multinomial_log_likelihood(split_tokens(rows)[0], topics, shares)
+    return np.asarray(multinomial_log_likelihood(rows, topics, shares) - log_first_half)
 
 
 # --- evidence of refined topics -----------------------------------------------------------------------------------
@@ -492,16 +505,18 @@ def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
     leading = np.linalg.eigh(second)[1][:, -len(clusters.topics) :]
     topics, second = clusters.topics @ corpus.moments.coordinates @ leading, leading.T @ second @ leading
     pairs = np.einsum("ki,kj->ijk", topics, topics).reshape(second.size, -1)
-    left = second.ravel() - pairs @ np.linalg.lstsq(pairs, second.ravel(), rcond=None)[0]
-    halves = [corpus.of(first).second - corpus.of(other).second for first, other in corpus.folds.splits]
-    noise = float(np.mean([((leading.T @ apart @ leading) ** 2).sum() / 4 for apart in halves]))
-    whole = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())
+    residual = second.ravel() - pairs @ np.linalg.lstsq(pairs, second.ravel(), rcond=None)[0]
+    halves = [
+        corpus.of(first_half).second - corpus.of(second_half).second for first_half, second_half in corpus.folds.splits
+    ]
+    noise = float(np.mean([((leading.T @ difference @ leading) ** 2).sum() / 4 for difference in halves]))
+    total = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())
     entries = len(second) * (len(second) + 1) / 2
-    found = Misfit.of(float(left @ left), noise, whole, entries, len(halves))
-    return replace(found, share=_OF_PAIRS * min(found.share, 1.0))
+    misfit = Misfit.of(float(residual @ residual), noise, total, entries, len(halves))
+    return replace(misfit, share=_PAIR_SHARE * min(misfit.share, 1.0))
 
 
-def _alike(
+def _measure_spread(
     clusters: Clusters, blocks: Blocks, frequencies: np.ndarray, parts: PartErrors
 ) -> tuple[np.ndarray, list[Check]]:
     """How far documents of one topic are from one another in the span of the topics: what taking them for single ones costs.
@@ -511,17 +526,22 @@ def _alike(
     k = len(clusters.shares)
     if k == 1 or parts.errors is None:
         return np.zeros(k), []
-    rows, used = sparse.csr_array(sample_rows(blocks)[0], dtype=np.float64), frequencies > 0
+    rows, is_used = sparse.csr_array(sample_rows(blocks)[0], dtype=np.float64), frequencies > 0
     rows = rows[np.asarray(rows.sum(axis=1)).ravel() >= 2]
     posterior = multinomial_responsibilities(rows, *clusters.model(frequencies))
     spread = spread_of_documents(
-        rows[:, used], posterior, clusters.topics[:, used], frequencies[used], np.empty((used.sum(), 0)), counts=True
+        rows[:, is_used],
+        posterior,
+        clusters.topics[:, is_used],
+        frequencies[is_used],
+        np.empty((is_used.sum(), 0)),
+        counts=True,
     )
-    square, noise = np.array(spread.inside) / float(rows.sum() / rows.shape[0])
-    own = float(clusters.shares @ parts.errors**2)
-    bias = _SIDEWAYS * float(np.sqrt(max(square - own - _SURE * noise, 0.0)))
+    squared_spread, noise = np.array(spread.inside) / float(rows.sum() / rows.shape[0])
+    topic_error = float(clusters.shares @ parts.errors**2)
+    bias = _ERROR_PER_SPREAD * float(np.sqrt(max(squared_spread - topic_error - _NOISE_ERRORS * noise, 0.0)))
     line = Check(
-        "one topic a document", "|p_d - mu_k|", bias, at_most(_ALIKE),
+        "one topic a document", "|p_d - mu_k|", bias, at_most(_MAX_SPREAD),
         "How far word probabilities of documents of one topic are from one another beyond chance, towards other topics. Errors "
         "are widened by it.",
         "not in the thesis", "caution",
@@ -530,9 +550,9 @@ def _alike(
     return np.full(k, bias), [line]
 
 
-def _idle(
-    learned_from: Callable[[tuple[int, ...]], Clusters],
-    others: HeldOutDocuments | None,
+def _measure_idle_topics(
+    likelier_fit: Callable[[tuple[int, ...]], Clusters],
+    held_out: HeldOutDocuments | None,
     fitted: Fitted,
     topics: np.ndarray,
 ) -> tuple[np.ndarray, list[Check]]:
@@ -541,19 +561,19 @@ def _idle(
     Returns the bias of each of the topics of all documents, shape (K,), and a line.
     """
     try:
-        half = None if others is None else learned_from(others.learned)
+        half = None if held_out is None else likelier_fit(held_out.learned)
     except LatentiaError:
         half = None
-    if half is None or others is None or len(topics) == 1:
+    if half is None or held_out is None or len(topics) == 1:
         return np.zeros(len(topics)), []
     folds: Folds = fitted.moments.folds
-    unseen = fitted.rows.group([g for g in folds.all if g not in others.learned], folds)
-    rows = sparse.csr_array(sample_rows(unseen, _DOCUMENTS)[0], dtype=np.float64)
-    idle = _unneeded(rows, *half.model(fitted.moments.word_probabilities))
-    k = len(idle)
-    away = l1_distances(half.topics, half.topics[~idle]).min(axis=1)
-    bias = np.where(idle, away, 0.0)[l1_distances(topics, half.topics).argmin(axis=1)]
-    n_idle = int(np.count_nonzero(idle))
+    unseen = fitted.rows.group([g for g in folds.all if g not in held_out.learned], folds)
+    rows = sparse.csr_array(sample_rows(unseen, _N_DOCUMENTS)[0], dtype=np.float64)
+    is_idle = _find_redundant_topics(rows, *half.model(fitted.moments.word_probabilities))
+    k = len(is_idle)
+    distances = l1_distances(half.topics, half.topics[~is_idle]).min(axis=1)
+    bias = np.where(is_idle, distances, 0.0)[l1_distances(topics, half.topics).argmin(axis=1)]
+    n_idle = int(np.count_nonzero(is_idle))
     line = Check(
         "topics that predict nothing", "", float(n_idle), at_most(0),
         "Topics of half of the documents that others can stand for without a clear loss in the likelihood of the other half. "
@@ -563,13 +583,13 @@ def _idle(
     return bias, [line]
 
 
-def _unneeded(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def _find_redundant_topics(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the topics without which documents are predicted as well, bool, shape (K,).
 
     Topics are merged with their nearest ones, the pair first whose merger costs least likelihood, until all mergers since the
     likelihood was highest together clearly cost some. Of two merged topics the rarer one is not needed.
     """
-    remaining, idle = np.arange(len(shares)), np.zeros(len(shares), dtype=bool)
+    remaining, is_redundant = np.arange(len(shares)), np.zeros(len(shares), dtype=bool)
     topics, shares, logs = topics.copy(), shares.copy(), rows @ np.log(topics).T
     highest = logsumexp(logs + np.log(shares), axis=1)
     while len(remaining) > 1:
@@ -579,28 +599,28 @@ def _unneeded(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) ->
         merged = (weights[:, None] * words + weights[partner, None] * words[partner]) / totals[:, None]
         merged_logs = rows @ np.log(merged).T
         ratios = _likelihood_ratios(logs[:, remaining] + np.log(weights), highest)
-        rest = ratios.sum(axis=1, keepdims=True) - ratios - ratios[:, partner]
-        ratios = rest + _likelihood_ratios(merged_logs + np.log(totals), highest)
-        losses = -np.log(np.clip(ratios, np.exp(-_SURELY), np.exp(_SURELY)))
+        other_ratios = ratios.sum(axis=1, keepdims=True) - ratios - ratios[:, partner]
+        ratios = other_ratios + _likelihood_ratios(merged_logs + np.log(totals), highest)
+        losses = -np.log(np.clip(ratios, np.exp(-_MAX_LOSS), np.exp(_MAX_LOSS)))
         best = int(losses.mean(axis=0).argmin())
-        if losses[:, best].mean() > _CLEARLY * losses[:, best].std() / np.sqrt(len(losses)):
+        if losses[:, best].mean() > _STANDARD_ERRORS * losses[:, best].std() / np.sqrt(len(losses)):
             break
-        common, rarer = sorted((best, int(partner[best])))  # The largest shares come first.
-        place = remaining[common]
+        common_topic, rarer_topic = sorted((best, int(partner[best])))  # The largest shares come first.
+        place = remaining[common_topic]
         topics[place], shares[place], logs[:, place] = merged[best], totals[best], merged_logs[:, best]
-        idle[remaining[rarer]] = True
-        remaining = np.delete(remaining, rarer)
+        is_redundant[remaining[rarer_topic]] = True
+        remaining = np.delete(remaining, rarer_topic)
         if losses[:, best].mean() < 0:
             highest = logsumexp(logs[:, remaining] + np.log(shares[remaining]), axis=1)
-    return idle
+    return is_redundant
 
 
 def _likelihood_ratios(logs: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return each topic's likelihood over a reference, shape (n, K), bounded beyond what losses count."""
-    return np.asarray(np.exp(np.minimum(logs - reference[:, None], 2 * _SURELY)))
+    return np.asarray(np.exp(np.minimum(logs - reference[:, None], 2 * _MAX_LOSS)))
 
 
-def _settled(refined: Refined) -> list[Check]:
+def _convergence_checks(refined: Refined) -> list[Check]:
     """One line: how many documents the last pass moved."""
     clusters: Clusters = refined.parameters
     n_passes = len(refined.refinement.log_likelihood)

@@ -62,14 +62,14 @@ from ._refine import (
     round_topics,
     smooth_topics,
 )
-from .anchor_topics import start_of_search
-from .prevalence import confusions_of
+from .anchor_topics import find_candidate_topics
+from .prevalence import measure_confusions
 
 _SEED = 0  # of halves, and of decompositions: the answer hangs on no seed
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _LDAMoments:
     """Moments of the words, alpha_0, and what refines topics, where they are refined."""
 
     corpus: CorpusMoments
@@ -256,18 +256,18 @@ class SpectralLDA(Admixture, Staged):
     def _assign_folds(self, rows: Blocks) -> Folds:
         return assign_folds(rows, _SEED)
 
-    def _moments(self, rows: Blocks, folds: Folds) -> _Counted:
+    def _moments(self, rows: Blocks, folds: Folds) -> _LDAMoments:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
         corpus = compute_moments(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
-        moments = _Counted(corpus, self._alpha0(corpus.of(folds.all)))
-        return self._with_refiner(moments, order_documents(rows)) if self.refine else moments
+        moments = _LDAMoments(corpus, self._alpha0(corpus.of(folds.all)))
+        return self._add_refiner(moments, order_documents(rows)) if self.refine else moments
 
-    def _recover(self, moments: _Counted, subset: Subset, full_fit: Recovered | None) -> Recovered:
+    def _recover(self, moments: _LDAMoments, subset: Subset, full_fit: Recovered | None) -> Recovered:
         """Whiten M_3 by M_2, and decompose it."""
         options = {} if full_fit is None else {"tol": ROUGH_TOLERANCE}
         return recover(moments.of(subset.groups), self.n_components, _SEED, **options)
 
-    def _refine(self, recovered: Recovered, moments: _Counted, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: Recovered, moments: _LDAMoments, subset: Subset, full_fit: Any) -> Refined:
         """Sample the topics of all words, the largest share first."""
         topics, dirichlet = recovered.found.topics, moments.alpha0 * recovered.found.shares
         refiner = moments.refiner
@@ -279,21 +279,21 @@ class SpectralLDA(Admixture, Staged):
             topics, dirichlet = refined.topics, refined.dirichlet
         return Refined(_Mixture(topics, dirichlet, refined).sorted(), refined.refinement)
 
-    def _starts(self, found: Recovered, moments: _Counted, documents: CanonicalOrder) -> Starts:
+    def _starts(self, recovered: Recovered, moments: _LDAMoments, documents: CanonicalOrder) -> Starts:
         """Return the topics of the tensor, and those of anchors of the documents, of which there may be more.
 
         Moments of documents in another order are the same but for rounding, which topics of few digits do not have.
         """
-        topics = round_topics(smooth_topics(found.found.topics, moments.corpus.word_probabilities, SMOOTHING))
+        topics = round_topics(smooth_topics(recovered.found.topics, moments.corpus.word_probabilities, SMOOTHING))
 
         def search() -> np.ndarray | None:
-            candidates = start_of_search(documents.blocks, self.n_components, self.n_jobs)
+            candidates = find_candidate_topics(documents.blocks, self.n_components, self.n_jobs)
             return None if candidates is None else documents.restore(candidates)
 
         topics_of = {"tensors": lambda: topics, "search": search}
-        return Starts(found.found.topics, moments.alpha0 * found.found.shares, topics_of)
+        return Starts(recovered.found.topics, moments.alpha0 * recovered.found.shares, topics_of)
 
-    def _with_refiner(self, moments: _Counted, order: CanonicalOrder) -> _Counted:
+    def _add_refiner(self, moments: _LDAMoments, order: CanonicalOrder) -> _LDAMoments:
         """Return the moments with what refines topics."""
         folds = order.folds(moments.corpus.folds)
         choice = content_folds(order, folds)
@@ -301,10 +301,10 @@ class SpectralLDA(Admixture, Staged):
         def starts_of(groups: tuple[int, ...]) -> Starts:
             documents = order.group(groups, choice)
             if choice is folds:
-                found = recover(moments.of(groups), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
+                recovered = recover(moments.of(groups), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
             else:
-                found = self._recover_part(documents, moments.alpha0)
-            return self._starts(found, moments, documents)
+                recovered = self._recover_part(documents, moments.alpha0)
+            return self._starts(recovered, moments, documents)
 
         refiner = Refiner(
             order, folds, choice, moments.corpus.word_probabilities, moments.n_entries, self.refine,
@@ -322,7 +322,7 @@ class SpectralLDA(Admixture, Staged):
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; the moments, other documents, and alpha_0."""
-        moments: _Counted = fitted.moments
+        moments: _LDAMoments = fitted.moments
         recovered: Recovered = fitted.recovered
         refined: Refined = fitted.model
         topics, corpus, alpha0 = refined.parameters.topics, moments.corpus, moments.alpha0
@@ -330,19 +330,19 @@ class SpectralLDA(Admixture, Staged):
         mixing = self._mixing(fitted, parts)
         misfit = measure_misfit(recovered.fit, corpus, moments.of)
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
-        others = self._of_other_documents(fitted)
-        parts = include_posterior_spread(parts, refined.parameters.refined, recovered.found.topics, others)
+        prediction_checks = self._prediction_checks(fitted)
+        parts = include_posterior_spread(parts, refined.parameters.refined, recovered.found.topics, prediction_checks)
         parts = parts.widened(bias, self._farthest)
         return [
             *moment_checks(refined, recovered.fit, corpus, moments.of, parts, misfit),
-            *others,
+            *prediction_checks,
             *refinement_checks(refined.parameters.refined),
             *self._dirichlet_sum(alpha0),
             *mixing.proportion_checks(alpha0),
         ], parts
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
-        moments: _Counted = fitted.moments
+        moments: _LDAMoments = fitted.moments
         refined: Refined = fitted.model
         self.components_, self.dirichlet_ = refined.parameters.topics, refined.parameters.dirichlet
         self.alpha0_ = float(self.dirichlet_.sum())
@@ -350,7 +350,7 @@ class SpectralLDA(Admixture, Staged):
         self.prevalence_, self.word_frequencies_ = self.dirichlet_ / self.alpha0_, moments.corpus.word_probabilities
         self.n_passes_ = moments.corpus.n_passes + len(self.refinement_)
         self._n_features_out = len(self.components_)
-        self._confusions = confusions_of(fitted, self.n_splits, refined.parameters.refined)
+        self._confusions = measure_confusions(fitted, self.n_splits, refined.parameters.refined)
         self._order_words(fitted, moments.corpus.documents.length)
 
     def _distance(self, first: Refined, second: Refined, moments: Any) -> np.ndarray:
@@ -361,34 +361,34 @@ class SpectralLDA(Admixture, Staged):
 
     def _mixing(self, fitted: Fitted, parts: PartErrors) -> Mixing:
         """How other proportions than Dirichlet ones would move the topics of the tensor, where these stand and parts agree."""
-        moments: _Counted = fitted.moments
+        moments: _LDAMoments = fitted.moments
         model: _Mixture = fitted.model.parameters
         is_refined = model.refined is not None and model.refined.dirichlet is not None
         if is_refined or not halves_agree(parts, model.topics):
             return Mixing(fitted.recovered.found.topics)
         folds = moments.corpus.folds
         corpus = Corpus(moments.corpus.of, fitted.recovery_of, folds, self._seed)
-        others = held_out_documents(fitted.rows, folds, refined=False) if self.n_splits else None
-        return measure_mixing_by_prediction(corpus, moments.alpha0, others)
+        held_out = held_out_documents(fitted.rows, folds, refined=False) if self.n_splits else None
+        return measure_mixing_by_prediction(corpus, moments.alpha0, held_out)
 
-    def _of_other_documents(self, fitted: Fitted) -> list[Check]:
+    def _prediction_checks(self, fitted: Fitted) -> list[Check]:
         """How topics of some documents predict the words of others."""
         corpus = fitted.moments.corpus
 
-        def predicted(others: HeldOutDocuments) -> np.ndarray:
-            part = fitted.model_of(others.learned).parameters
-            return completion_scores(part.topics, part.dirichlet, corpus.word_probabilities, others.counts)
+        def predict(held_out: HeldOutDocuments) -> np.ndarray:
+            mixture = fitted.model_of(held_out.learned).parameters
+            return completion_scores(mixture.topics, mixture.dirichlet, corpus.word_probabilities, held_out.counts)
 
-        others = held_out_documents(fitted.rows, corpus.folds, self.refine != 0) if self.n_splits else None
-        return prediction_checks(predicted, corpus.word_probabilities, others, fitted.rows, corpus.folds)
+        held_out = held_out_documents(fitted.rows, corpus.folds, self.refine != 0) if self.n_splits else None
+        return prediction_checks(predict, corpus.word_probabilities, held_out, fitted.rows, corpus.folds)
 
     def _alpha0(self, moments: WordMoments) -> float:
         """As given, or as found; the proportions of one topic say nothing of it."""
         if self.alpha0 is not None:
             return float(self.alpha0)
-        return 1.0 if self.n_components == 1 else self._found_alpha0(moments)
+        return 1.0 if self.n_components == 1 else self._estimate_alpha0(moments)
 
-    def _found_alpha0(self, moments: WordMoments) -> float:
+    def _estimate_alpha0(self, moments: WordMoments) -> float:
         """The alpha_0 at which the eigenvalues have the size that the shares predict."""
 
         def excess_at(alpha0: float) -> float:

@@ -68,14 +68,15 @@ def stop_words(language: str) -> frozenset[str]:
 
 def language_code(language: str) -> str:
     """The code of a language in ISO 639-1, from its English name or the code."""
-    known = language.strip().lower() if isinstance(language, str) else ""
-    if known in _CODES:
-        return _CODES[known]
-    if known in _CODES.values():
-        return known
-    near = difflib.get_close_matches(known, _CODES, n=1)
+    name = language.strip().lower() if isinstance(language, str) else ""
+    if name in _CODES:
+        return _CODES[name]
+    if name in _CODES.values():
+        return name
+    close_names = difflib.get_close_matches(name, _CODES, n=1)
     raise LatentiaError(
-        (f"did you mean {near[0]!r}? " if near else "") + f"There are stop words of {', '.join(languages())}.",
+        (f"did you mean {close_names[0]!r}? " if close_names else "")
+        + f"There are stop words of {', '.join(languages())}.",
         parameter="language",
         value=language,
     )

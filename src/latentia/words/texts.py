@@ -18,8 +18,8 @@ _RUNS = {"Chinese or Japanese": (re.compile(f"[{_IDEOGRAPHS}]+"), 3.0), "Thai, L
     re.compile(f"[{_ABUGIDAS}]+"), 10.0)}  # fmt: skip
 _UNSEGMENTED = re.compile(f"[{_IDEOGRAPHS}{_ABUGIDAS}]{{2,}}")
 _LETTERS = re.compile(rf"[^\W\d_{_ABUGIDAS}]|[{_ABUGIDAS}]")
-_MOSTLY = 0.3  # of the letters: a word of such a script has fewer than one of an alphabet
-_LOOKED_AT, _BEGINNING = 500, 2000  # texts, and characters of each
+_MIN_SHARE_OF_LETTERS = 0.3  # of the letters: a word of such a script has fewer than one of an alphabet
+_N_SAMPLED, _N_CHARACTERS = 500, 2000  # texts, and characters of each
 
 
 def texts_of(X: Any) -> list[str] | None:
@@ -40,7 +40,7 @@ def texts_of(X: Any) -> list[str] | None:
         X is a single text, or documents that are lists of words, or some entries are no texts.
     """
     if isinstance(X, (str, bytes)):
-        raise LatentiaError(f"A single text, {_shown(X)}, and several are needed: give a list of texts.")
+        raise LatentiaError(f"A single text, {_quote(X)}, and several are needed: give a list of texts.")
     if isinstance(X, Iterator):
         raise LatentiaError(f"A {type(X).__name__} can be read once only: give a list of texts, list(...).")
     texts = getattr(X, "texts", X)
@@ -49,7 +49,7 @@ def texts_of(X: Any) -> list[str] | None:
         return None
     if not isinstance(texts, (list, tuple)) and not (hasattr(texts, "dtype") and getattr(texts, "ndim", 1) == 1):
         return None
-    first = _first(texts) if _may_hold_texts(texts) else None
+    first = _first_present(texts) if _may_hold_texts(texts) else None
     return check_texts(texts) if isinstance(first, (str, bytes)) or _is_words(first) else None
 
 
@@ -71,37 +71,39 @@ def check_texts(texts: Any) -> list[str]:
         If an entry is no text.
     """
     if isinstance(texts, (str, bytes)):
-        raise LatentiaError(f"A single text, {_shown(texts)}, and several are needed: give a list of texts.")
-    found = list(getattr(texts, "texts", texts))
-    first = _first(found)
+        raise LatentiaError(f"A single text, {_quote(texts)}, and several are needed: give a list of texts.")
+    documents = list(getattr(texts, "texts", texts))
+    first = _first_present(documents)
     if _is_words(first):
         raise LatentiaError(
-            f"The documents are lists of words, {_shown(first)}: each must be one text, ' '.join(words). Or give the counts of "
+            f"The documents are lists of words, {_quote(first)}: each must be one text, ' '.join(words). Or give the counts of "
             "scikit-learn's CountVectorizer(analyzer=list)."
         )
     if isinstance(first, bytes):
-        raise LatentiaError(f"The texts are bytes, {_shown(first)}: decode them first, text.decode('utf-8').")
-    wrong = [i for i, text in enumerate(found) if not isinstance(text, str)]
-    if not found:
+        raise LatentiaError(f"The texts are bytes, {_quote(first)}: decode them first, text.decode('utf-8').")
+    wrong_rows = [i for i, text in enumerate(documents) if not isinstance(text, str)]
+    if not documents:
         raise LatentiaError("There are no texts: the list is empty.")
-    if wrong:
-        one = found[wrong[0]]
-        what = "missing" if is_missing(one) else f"{_shown(one)}, a {type(one).__name__}"
-        more = f", and {len(wrong) - 1} more are no texts" if len(wrong) > 1 else ""
-        raise LatentiaError(f"Text {wrong[0]} is {what}{more}. Drop such documents, or put '' in their place.")
-    return found
+    if wrong_rows:
+        entry = documents[wrong_rows[0]]
+        description = "missing" if is_missing(entry) else f"{_quote(entry)}, a {type(entry).__name__}"
+        further = f", and {len(wrong_rows) - 1} more are no texts" if len(wrong_rows) > 1 else ""
+        raise LatentiaError(
+            f"Text {wrong_rows[0]} is {description}{further}. Drop such documents, or put '' in their place."
+        )
+    return documents
 
 
 def refuse_unsegmented(texts: Sequence[str]) -> None:
     """Raise if texts are mostly in a script without blanks between words, and none have been put in."""
-    step = max(1, len(texts) // _LOOKED_AT)
-    sample = " ".join(text[:_BEGINNING] for text in texts[::step])
+    step = max(1, len(texts) // _N_SAMPLED)
+    sample = " ".join(text[:_N_CHARACTERS] for text in texts[::step])
     if sample.isascii():
         return
     n_letters = len(_LETTERS.findall(sample))
     for script, (pattern, longest) in _RUNS.items():
         runs = np.array([len(run) for run in pattern.findall(sample)])
-        if runs.sum() > _MOSTLY * n_letters and runs.mean() > longest:
+        if runs.sum() > _MIN_SHARE_OF_LETTERS * n_letters and runs.mean() > longest:
             raise LatentiaError(
                 f"The texts are mostly in a script without blanks between words ({script}), so that their words cannot be "
                 "told apart. Segment them first: vectorizer=WordVectorizer(LANGUAGE, segment=True) does, with "
@@ -128,9 +130,9 @@ def segmenter() -> Callable[[str], str]:
     return lambda text: text if text.isascii() else _UNSEGMENTED.sub(blanks, text)
 
 
-def _first(documents: Any) -> Any:
+def _first_present(documents: Any) -> Any:
     """The first document that is not missing; None if all are."""
-    return next((one for one in documents if not is_missing(one)), None)
+    return next((document for document in documents if not is_missing(document)), None)
 
 
 def _may_hold_texts(texts: Any) -> bool:
@@ -144,14 +146,14 @@ def _refuse_column(table: Any) -> None:
     if table.shape[1] != 1 or not table.shape[0] or not hasattr(table, "columns"):
         return
     name = table.columns[0]
-    if any(isinstance(one, str) for one in table[name].head(10)):
+    if any(isinstance(cell, str) for cell in table[name].head(10)):
         raise LatentiaError(f"A table of one column, which holds texts: give the column itself, table[{name!r}].")
 
 
 def _is_words(document: Any) -> bool:
-    return isinstance(document, (list, tuple, set, np.ndarray)) and any(isinstance(one, str) for one in document)
+    return isinstance(document, (list, tuple, set, np.ndarray)) and any(isinstance(word, str) for word in document)
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -21,15 +21,21 @@ from .texts import check_texts, refuse_unsegmented, segmenter
 
 WordsOfPart: TypeAlias = tuple[int, Counter[str], Counter[str]]
 
-_FEW, _MANY = 20, 20_000  # documents from which on words in a single one say nothing, and words in a handful
-_COMMON, _SOME = 0.5, 200  # share of the documents that a word says nothing in, from so many documents on
+_MIN_TEXTS_TO_DROP_SINGLES, _MIN_TEXTS_TO_DROP_RARE = (
+    20,
+    20_000,
+)  # documents from which on words in a single one say nothing, and words in a handful
+_MAX_SHARE, _MIN_TEXTS_TO_DROP_COMMON = (
+    0.5,
+    200,
+)  # share of the documents that a word says nothing in, from so many documents on
 
 _APOSTROPHES = "\u2019\u02bc\uff07"
-_PLAIN = {ord(c): "'" for c in _APOSTROPHES} | {0xAD: None, 0x2010: "-", 0x2011: "-"}
-_LOOSE = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that join no words
+_PLAIN_CHARACTERS = {ord(c): "'" for c in _APOSTROPHES} | {0xAD: None, 0x2010: "-", 0x2011: "-"}
+_LOOSE_UNDERSCORES = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")  # underscores that join no words
 _JOINERS = "\u200c\u200d"
 _SYLLABLES = "\u1100-\u11ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
-_ELIDED = {  # what loses its vowel before an apostrophe
+_ELIDED_ARTICLES = {  # what loses its vowel before an apostrophe
     "fr": "l d j m t s n c qu jusqu lorsqu puisqu quoiqu",
     "it": "l un all dall dell nell sull coll c d m t s v n gl agl dagl degl negl sugl quell quest",
     "ca": "l d m n s t",
@@ -183,28 +189,28 @@ class WordVectorizer(CountVectorizer):
         csr_array of shape (n_documents, V)
         """
         self.check_parameters()
-        texts = self._checked(raw_documents)
-        least, most = self._frequencies(len(texts))
+        texts = self._check_texts(raw_documents)
+        min_count, max_count = self._frequency_limits(len(texts))
         counter = CountVectorizer(
-            analyzer=self.build_analyzer(), min_df=least, max_df=most, max_features=self.max_features,
+            analyzer=self.build_analyzer(), min_df=min_count, max_df=max_count, max_features=self.max_features,
             vocabulary=self.vocabulary,
         )  # fmt: skip
         try:
             counts = counter.fit_transform(texts)
         except ValueError as error:
-            raise LatentiaError(self._no_words(texts, str(error))) from error
+            raise LatentiaError(self._explain_no_words(texts, str(error))) from error
         self.vocabulary_, self.fixed_vocabulary_ = counter.vocabulary_, counter.fixed_vocabulary_
         return counts
 
-    def _no_words(self, texts: Sequence[str], why: str) -> str:
+    def _explain_no_words(self, texts: Sequence[str], reason: str) -> str:
         """Say why no words are left: none is a word by the rules, all are stop words, or document frequencies leave none."""
         prepare, tokens = self.build_preprocessor(), self.build_tokenizer()
         words = Counter(word for text in texts for word in tokens(prepare(text)))
         if not words:
             pieces = Counter(piece for text in texts for piece in text.split()).most_common(5)
-            held = f" They hold {', '.join(repr(piece) for piece, _ in pieces)}." if pieces else ""
+            contents = f" They hold {', '.join(repr(piece) for piece, _ in pieces)}." if pieces else ""
             return (
-                f"no words are in {len(texts)} texts: words have three letters or more, and numbers are none.{held} "
+                f"no words are in {len(texts)} texts: words have three letters or more, and numbers are none.{contents} "
                 r"token_pattern=r'\S+' takes all between blanks as words."
             )
         stops = self.get_stop_words() or frozenset()
@@ -212,7 +218,7 @@ class WordVectorizer(CountVectorizer):
             return f"no words are left of {len(texts)} texts: all {len(words)} are stop words, such as {next(iter(words))!r}."
         return (
             f"no words are left of {len(texts)} texts after stop words and document frequencies (min_df={self.min_df}, "
-            f"max_df={self.max_df}): {why}"
+            f"max_df={self.max_df}): {reason}"
         )
 
     def transform(self, raw_documents: Any) -> sparse.csr_array:
@@ -226,9 +232,9 @@ class WordVectorizer(CountVectorizer):
         -------
         csr_array of shape (n_documents, V)
         """
-        return super().transform(self._checked(raw_documents))
+        return super().transform(self._check_texts(raw_documents))
 
-    def _checked(self, raw_documents: Any) -> list[str]:
+    def _check_texts(self, raw_documents: Any) -> list[str]:
         """The texts, whose words can be told apart."""
         texts = check_texts(raw_documents)
         if not self.segment:
@@ -238,57 +244,59 @@ class WordVectorizer(CountVectorizer):
     def get_stop_words(self) -> frozenset[str] | None:
         """The words that are left out, as they are counted; None if all are left in."""
         prepare, tokens = self.build_preprocessor(), self.build_tokenizer()
-        listed = [tokens(prepare(word)) for code in self._codes() for word in stop_words(code)]
-        words = {found[0] for found in listed if len(found) == 1}  # others are phrases of words that say something
-        given = () if self.stop_words is None else self.stop_words
-        return frozenset(words.union(*(tokens(prepare(word)) for word in given))) or None
+        tokenised = [tokens(prepare(word)) for code in self._language_codes() for word in stop_words(code)]
+        words = {
+            tokens_of_word[0] for tokens_of_word in tokenised if len(tokens_of_word) == 1
+        }  # others are phrases of words that say something
+        extra_words = () if self.stop_words is None else self.stop_words
+        return frozenset(words.union(*(tokens(prepare(word)) for word in extra_words))) or None
 
     def build_preprocessor(self) -> Callable[[str], str]:
         """The function that puts a text into lower case and one way of writing."""
-        codes = self._codes()
+        codes = self._language_codes()
         turkish = "tr" in codes
-        elided = "|".join(" ".join(_ELIDED.get(code, "") for code in codes).split())
+        elided = "|".join(" ".join(_ELIDED_ARTICLES.get(code, "") for code in codes).split())
         articles = re.compile(rf"\b(?:{elided})'(?=\w)") if elided else None
-        cut = segmenter() if self.segment else None
+        segment = segmenter() if self.segment else None
 
         def prepare(text: str) -> str:
             if turkish:
                 text = text.replace("\u0130", "i").replace("I", "\u0131")  # dotted and dotless
-            text = _plain(text) if self.token_pattern is None else text.lower()
-            text = text if cut is None else cut(text)
+            text = _normalise(text) if self.token_pattern is None else text.lower()
+            text = text if segment is None else segment(text)
             return articles.sub(" ", text) if articles else text
 
         return prepare
 
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """The function that cuts a prepared text into words."""
-        words = (_pattern() if self.token_pattern is None else re.compile(self.token_pattern)).findall
+        words = (_word_pattern() if self.token_pattern is None else re.compile(self.token_pattern)).findall
         if not self.lemmas:
             return words
-        lemma = _lemma_of(tuple(self._codes()))
+        lemma = _make_lemmatizer(tuple(self._language_codes()))
         return lambda text: [lemma(word) for word in words(text)]
 
-    def _codes(self) -> list[str]:
+    def _language_codes(self) -> list[str]:
         """Codes of the languages."""
         if self.language is None:
             return []
-        some: Iterable[str] = [self.language] if isinstance(self.language, str) else self.language
-        return [language_code(one) for one in some]
+        names: Iterable[str] = [self.language] if isinstance(self.language, str) else self.language
+        return [language_code(name) for name in names]
 
-    def _frequencies(self, n: int) -> tuple[int | float, int | float]:
+    def _frequency_limits(self, n: int) -> tuple[int | float, int | float]:
         """Document frequencies between which words are counted, of so many documents."""
-        least = 1 if n < _FEW else 2 if n < _MANY else 5
-        most = 1.0 if n < _SOME else _COMMON
+        min_count = 1 if n < _MIN_TEXTS_TO_DROP_SINGLES else 2 if n < _MIN_TEXTS_TO_DROP_RARE else 5
+        max_share = 1.0 if n < _MIN_TEXTS_TO_DROP_COMMON else _MAX_SHARE
         return (
-            least if isinstance(self.min_df, str) else self.min_df,
-            most if isinstance(self.max_df, str) else self.max_df,
+            min_count if isinstance(self.min_df, str) else self.min_df,
+            max_share if isinstance(self.max_df, str) else self.max_df,
         )
 
     def check_parameters(self) -> None:
         """Raise a `LatentiaError` for a parameter that cannot be used."""
         for name, value in self.get_params(deep=False).items():
             check_parameter(name, value, self._constraints[name])
-        self._codes()
+        self._language_codes()
         low, high = self.ngram_range if np.shape(self.ngram_range) == (2,) else (0, 0)
         if not Integer(1).allows(low) or not Integer(1).allows(high) or low > high:
             raise LatentiaError(
@@ -318,16 +326,18 @@ def learn_words(
     if vectorizer.vocabulary is not None:
         vectorizer._validate_vocabulary()
         return
-    n_texts, in_texts, times = 0, Counter[str](), Counter[str]()
-    for n, own_texts, own_times in count_parts(_CountPart(vectorizer)):
+    n_texts, document_counts, word_counts = 0, Counter[str](), Counter[str]()
+    for n, part_documents, part_words in count_parts(_CountPart(vectorizer)):
         n_texts += n
-        in_texts.update(own_texts)
-        times.update(own_times)
-    least, most = vectorizer._frequencies(n_texts)
-    least, most = (share * n_texts if isinstance(share, (float, np.floating)) else share for share in (least, most))
-    words = [word for word in sorted(in_texts) if least <= in_texts[word] <= most]
+        document_counts.update(part_documents)
+        word_counts.update(part_words)
+    min_count, max_count = vectorizer._frequency_limits(n_texts)
+    min_count, max_count = (
+        share * n_texts if isinstance(share, (float, np.floating)) else share for share in (min_count, max_count)
+    )
+    words = [word for word in sorted(document_counts) if min_count <= document_counts[word] <= max_count]
     if vectorizer.max_features is not None and len(words) > vectorizer.max_features:
-        words = sorted(sorted(words, key=lambda word: -times[word])[: vectorizer.max_features])
+        words = sorted(sorted(words, key=lambda word: -word_counts[word])[: vectorizer.max_features])
     if not words:
         raise LatentiaError(
             f"no words are left of {n_texts} texts after stop words and document frequencies (min_df={vectorizer.min_df}, "
@@ -343,15 +353,15 @@ class _CountPart:
         self._vectorizer = vectorizer
 
     def __call__(self, texts: Iterable[str]) -> WordsOfPart:
-        found, analyze = list(texts), self._vectorizer.build_analyzer()
-        if found:
-            self._vectorizer._checked(found)
-        in_texts, times = Counter[str](), Counter[str]()
-        for text in found:
+        documents, analyze = list(texts), self._vectorizer.build_analyzer()
+        if documents:
+            self._vectorizer._check_texts(documents)
+        document_counts, word_counts = Counter[str](), Counter[str]()
+        for text in documents:
             words = analyze(text)
-            times.update(words)
-            in_texts.update(set(words))
-        return len(found), in_texts, times
+            word_counts.update(words)
+            document_counts.update(set(words))
+        return len(documents), document_counts, word_counts
 
 
 @dataclass(frozen=True)
@@ -381,7 +391,7 @@ class UnsavedVectorizer:
 
 
 @cache
-def _lemma_of(codes: tuple[str, ...]) -> Callable[[str], str]:
+def _make_lemmatizer(codes: tuple[str, ...]) -> Callable[[str], str]:
     """The function from a word of languages to the form that dictionaries have."""
     try:
         import simplemma
@@ -390,8 +400,8 @@ def _lemma_of(codes: tuple[str, ...]) -> Callable[[str], str]:
 
     @cache
     def lemma(word: str) -> str:
-        found = str(simplemma.lemmatize(word, lang=codes)).lower() if word.isalpha() else word
-        return found if len(_pattern().findall(found)) == 1 else word
+        lemma_text = str(simplemma.lemmatize(word, lang=codes)).lower() if word.isalpha() else word
+        return lemma_text if len(_word_pattern().findall(lemma_text)) == 1 else word
 
     try:
         lemma("a")
@@ -403,25 +413,25 @@ def _lemma_of(codes: tuple[str, ...]) -> Callable[[str], str]:
     return lemma
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     """The text in lower case, composed, with one kind of apostrophe and hyphen."""
     text = text.replace("\u0130", "i").lower()  # else its dot becomes a mark of its own
     if not text.isascii():
-        text = unicodedata.normalize("NFC", text).translate(_PLAIN)
-    return _LOOSE.sub(" ", text) if "_" in text else text
+        text = unicodedata.normalize("NFC", text).translate(_PLAIN_CHARACTERS)
+    return _LOOSE_UNDERSCORES.sub(" ", text) if "_" in text else text
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
+def _word_pattern() -> re.Pattern[str]:
     """The words of a prepared text: initials, names with a number, and other words."""
     marks = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c)).startswith("M"))
-    own = rf"[\w{marks}{_JOINERS}]"
-    end = rf"(?!{own})"
-    joined = rf"'(?!s{end})"
-    long = rf"(?=(?:{joined}|){own}(?:(?:{joined})?{own}){{2}}|[{_SYLLABLES}]{{2}})"
+    letter = rf"[\w{marks}{_JOINERS}]"
+    end = rf"(?!{letter})"
+    apostrophe = rf"'(?!s{end})"
+    long_enough = rf"(?=(?:{apostrophe}|){letter}(?:(?:{apostrophe})?{letter}){{2}}|[{_SYLLABLES}]{{2}})"
     return re.compile(
         rf"(?<![\w{marks}.])(?:[^\W\d]\.){{2,}}{end}"
-        rf"|(?<!{own})[^\W\d_]{{1,3}}\d{{1,5}}(?:\.\d{{1,4}}[^\W\d_]?){{1,2}}{end}"
-        rf"|(?<!{own})[^\W\d]{own}*-\d{{1,3}}{end}"
-        rf"|(?<!{own})(?!\d+{end}){long}{own}+(?:{joined}{own}+)*"
+        rf"|(?<!{letter})[^\W\d_]{{1,3}}\d{{1,5}}(?:\.\d{{1,4}}[^\W\d_]?){{1,2}}{end}"
+        rf"|(?<!{letter})[^\W\d]{letter}*-\d{{1,3}}{end}"
+        rf"|(?<!{letter})(?!\d+{end}){long_enough}{letter}+(?:{apostrophe}{letter}+)*"
     )

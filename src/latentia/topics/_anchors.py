@@ -1,11 +1,11 @@
-"""Anchors: which words, or combinations of words, stand for the topics.
+"""Anchors: the words, or combinations of words, that stand for the topics.
 
-An anchor given by the user is a word, several words (a tandem anchor: their occurrences count as one word's), or a
-mapping from words to strengths in (0, 1]. Strength s says that a share s of the word's occurrences belongs to the
-topic and the rest follows the corpus at large, so that its row is s v + (1 - s) c with c the mean row and v the vertex.
+A user's anchor is a word, several words (a tandem anchor: their occurrences count as one word's), or a mapping from words to
+strengths in (0, 1]. A strength s means that a share s of the word's occurrences belongs to the topic, and the rest follows the
+corpus at large: the word's row is s v + (1 - s) c, with the mean row c and the vertex v.
 
-Where the noise of the rows is known, a vertex that was found is no single word's row but a mean over words near it
-(`latentia.topics._pooled`), and its anchor is the word that lies farthest towards it.
+Where the noise of the rows is known, a recovered vertex is a mean over the words near it, not the row of a single word
+(`latentia.topics._pooled`). Its anchor is the word that lies farthest towards it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ._embedding import Embedding
 from ._pooled import NoisyPoints, find_pooled_vertices, sharpen_vertices
 
 MAX_LP_CANDIDATES = 2000
-_MIN_TOPIC_WEIGHT = 1e-3  # weight of an anchor's own topic
-_MIN_DOCUMENTS = 10  # documents that an exclusive word is in; of the largest share that a word of the topic has there
-_NEARLY_LARGEST = 0.9
+_MIN_TOPIC_WEIGHT = 1e-3  # Weight of its own topic in the row of an anchor.
+_MIN_DOCUMENTS = 10  # An exclusive word occurs in at least this many documents.
+_NEARLY_LARGEST = 0.9  # Words with this part of the largest share are as exclusive as the most exclusive one.
 _STRENGTH = Number(0, 1, "high")
 
 
@@ -35,7 +35,7 @@ _STRENGTH = Number(0, 1, "high")
 class Anchor:
     """Words of one topic, as columns, their strengths, and whether the user gave them.
 
-    ``vertex``, of shape (d,), is the topic's row in the embedding where that is not the words' own.
+    ``vertex``, of shape (d,), is the topic's row in the embedding where it differs from the row of the words.
     """
 
     words: Annotated[tuple[int, ...], of.places("", below="V")]
@@ -45,16 +45,16 @@ class Anchor:
 
 
 def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np.ndarray) -> list[Anchor]:
-    """Read the user's anchors; words that are missing or were merged into the runoff word are reported and skipped.
+    """Parse the user's anchors. Warn of words that are missing or too rare, and skip them.
 
     Parameters
     ----------
     anchors : sequence of words, sequences of words, or mappings from words to strengths
-        A word is a column name or a column number. An `Anchor` is taken as it is.
+        A word is a column name or a column number. An `Anchor` stays as it is.
     names : sequence of str or None
         Column names.
     codes : ndarray of shape (V,)
-        Column of the embedding for every word, -1 for a word that is too rare to have its own.
+        Column of the embedding for every word, -1 for a word that is too rare to have one.
     """
     columns = {str(name): i for i, name in enumerate(names)} if names is not None else {}
     user_anchors, missing_words, rare_words = [], [], []
@@ -84,12 +84,12 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
     if repeated:
         label = str(names[int(repeated[0])]) if names is not None else repeated[0]
         raise LatentiaError(
-            f"The word {label!r} is an anchor more than once: topics with the same anchor are one topic."
+            f"The word {label!r} is an anchor of more than one topic. Give every topic its own anchor."
         )
     if len(anchors) and not user_anchors:
         raise LatentiaError(
-            f"None of the anchor words can be used ({_list_words(missing_words + rare_words)}). Check their spelling against the "
-            "vocabulary, lower runoff_df, or use anchors='greedy'."
+            f"None of the anchor words can be used ({_list_words(missing_words + rare_words)}). Check their spelling against "
+            "the vocabulary, lower runoff_df, or use anchors='greedy'."
         )
     return user_anchors
 
@@ -104,7 +104,7 @@ def choose_anchors(
     *,
     sharpen: bool = True,
 ) -> list[Anchor]:
-    """Anchors for all topics: those given, then the ones found.
+    """Choose anchors for all topics: the user's, then greedy ones or those of linear programs.
 
     Parameters
     ----------
@@ -112,17 +112,17 @@ def choose_anchors(
     n_components : int
     given : list of Anchor
     candidates : ndarray of int
-        Words (columns of the data) that may be anchors.
+        Words (columns of the data) that can become anchors.
     codes : ndarray of int, shape (V,)
         Row of the embedding for every word.
     method : {"greedy", "lp"}
     sharpen : bool
-        Whether vertices are moved outwards as far as the noise allows. Otherwise they lie inside of the simplex, where
-        fewer words hold each, and the topics overlap.
+        Whether vertices are moved outwards as far as the noise allows. Otherwise they lie inside the simplex, and the topics
+        overlap.
     """
     if len(user_anchors) > n_components:
         raise LatentiaError(
-            f"{len(user_anchors)} anchors are given, and each is one topic.",
+            f"Expected at most one anchor for each topic; {len(user_anchors)} are given.",
             parameter="n_components",
             value=n_components,
         )
@@ -131,8 +131,8 @@ def choose_anchors(
     candidates = np.array([w for w in candidates if w not in anchor_words], dtype=np.int64)
     if len(candidates) < n_missing:
         raise LatentiaError(
-            f"{len(candidates)} words are frequent enough to be anchors and {n_missing} are needed. Lower min_df or the number of "
-            "topics, or give more documents.",
+            f"Expected {n_missing} words that are frequent enough to be anchors; there are {len(candidates)}. Lower min_df or the "
+            "number of topics, or give more documents.",
             parameter="n_components", value=n_components,
         )  # fmt: skip
     if not n_missing:
@@ -145,8 +145,8 @@ def choose_anchors(
     if method == "lp":
         if len(shrunk) > MAX_LP_CANDIDATES:
             raise LatentiaError(
-                f"Selection by linear programming is for at most {MAX_LP_CANDIDATES} candidate words and there are {len(shrunk)}. "
-                "Raise min_df, or use anchors='greedy'."
+                f"Linear programs take at most {MAX_LP_CANDIDATES} candidate words; there are {len(shrunk)}. Raise min_df, or use "
+                "anchors='greedy'."
             )
         chosen = robust_loners(shrunk, n_missing)
     elif embedding.noise > 0:
@@ -155,10 +155,10 @@ def choose_anchors(
     else:
         chosen, _ = farthest_vertices(shrunk, n_missing, start=known_vertices)
     if len(chosen) < n_missing:
+        n_supported = max(len(user_anchors) + len(chosen), 1)
         raise LatentiaError(
-            f"this data supports at most {max(len(user_anchors) + len(chosen), 1)} topics: beyond them every word is a mixture of the "
-            "anchors found.",
-            at_most=max(len(user_anchors) + len(chosen), 1), parameter="n_components", value=n_components,
+            f"this data supports at most {n_supported} topics: every other word is a mixture of their anchors.",
+            at_most=n_supported, parameter="n_components", value=n_components,
         )  # fmt: skip
     anchors = [Anchor((int(candidates[i]),), (1.0,), given=False) for i in chosen]
     if embedding.noise > 0:
@@ -172,7 +172,7 @@ def choose_anchors(
 
 
 def exclusive_words(topics: np.ndarray, words: Words) -> np.ndarray:
-    """For topics over all words the word of each that others have least: the most frequent of those nearly so, shape (K,)."""
+    """Return a word of each topic, shape (K,): the most frequent among its most exclusive words."""
     is_frequent = words.document_frequency >= np.minimum(_MIN_DOCUMENTS, words.document_frequency.max())
     shares = topics / np.maximum(topics.sum(axis=0), np.finfo(float).tiny) * is_frequent
     is_nearly_largest = shares >= _NEARLY_LARGEST * shares.max(axis=1, keepdims=True)
@@ -180,7 +180,7 @@ def exclusive_words(topics: np.ndarray, words: Words) -> np.ndarray:
 
 
 def _find_highest_rows(heights: np.ndarray) -> np.ndarray:
-    """The row that is highest in each column, no row twice, shape (K,)."""
+    """Find the highest row of each column, no row twice, shape (K,)."""
     remaining_heights, highest_rows = heights.copy(), []
     for column in remaining_heights.T:
         highest_rows.append(int(np.argmax(column)))
@@ -189,7 +189,7 @@ def _find_highest_rows(heights: np.ndarray) -> np.ndarray:
 
 
 def _restore_anchor_rows(vertices: np.ndarray, known_vertices: np.ndarray, anchor_rows: np.ndarray) -> np.ndarray:
-    """Vertices of which every one holds its anchor's row; one that does not, being among others, becomes that row."""
+    """Replace a vertex by its anchor's row where the anchor has hardly any weight on it, being among other vertices."""
     columns = len(known_vertices) + np.arange(len(vertices))
     for _ in range(len(vertices)):
         weights = simplex_least_squares(anchor_rows, np.vstack([known_vertices, vertices]))[
@@ -203,7 +203,7 @@ def _restore_anchor_rows(vertices: np.ndarray, known_vertices: np.ndarray, ancho
 
 
 def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) -> np.ndarray:
-    """The row that each anchor puts at its topic's vertex, shape (K, d)."""
+    """Return the vertex of each anchor's topic, shape (K, d)."""
     centre = embedding.sketch.sum(axis=0)
     vertices = []
     for anchor in anchors:
@@ -218,13 +218,13 @@ def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) 
 
 
 def _parse_strengths(anchor: Any) -> list[tuple[Any, Any]]:
-    """Words of an anchor as the user wrote it, with their strengths."""
+    """Return the words of an anchor, as the user wrote it, with their strengths."""
     if isinstance(anchor, Mapping):
         return list(anchor.items())
     if isinstance(anchor, (str, int, np.integer)):
         return [(anchor, 1.0)]
     if not isinstance(anchor, Iterable):
-        raise LatentiaError(f"Anchor {anchor!r}: a word, a list of words or a dict from words to strengths is needed.")
+        raise LatentiaError(f"Anchor {anchor!r}: expected a word, a list of words or a dict from words to strengths.")
     return [(word, 1.0) for word in anchor]
 
 

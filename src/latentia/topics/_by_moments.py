@@ -1,7 +1,7 @@
-"""What topic models by tensor decomposition share: passes over the documents, recovery, lines of the evidence.
+"""Parts of the topic models by tensor decomposition: passes over the documents, recovery, and checks.
 
-Passes over the documents: word frequencies; two of subspace iteration for coordinates in which the sampling noise is even;
-one for all moments in them, of four groups of documents. All else is algebra on arrays of K + 12 dimensions.
+The passes are one for word frequencies, two of subspace iteration for coordinates in which the sampling noise is even, and one
+for the moments of four groups of documents in these coordinates. The rest is algebra in K + 12 dimensions.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ from ._corpus import Documents, check_n_topics, count_documents, min_documents_o
 from ._evidence import TRUSTED, topic_error_checks
 from ._repeated import cross_validate_spectrum
 
-ROUGH_TOLERANCE = 1e-5  # tolerance of decompositions of parts of the documents, whose noise is far larger
-_OVERSAMPLE = 12
-ALPHA0 = (0.01, 100.0)  # where alpha_0 is looked for
-_N_GRID = 13
+ROUGH_TOLERANCE = 1e-5  # For decompositions of subsets of the documents, whose noise is far larger.
+_OVERSAMPLE = 12  # Dimensions beyond the number of topics.
+ALPHA0 = (0.01, 100.0)  # The search for alpha_0 has these ends,
+_N_GRID = 13  # and this many first values.
 _MAX_MISFIT_RATIO = (
-    2.5  # ratio that noise alone seldom has where topics are few: three splits tell it, and few numbers count
+    2.5  # Noise alone seldom exceeds this ratio, though three splits and few numbers measure it when topics are few.
 )
-_MERGED_MISFIT = 0.35  # share of the misfit that a left out direction as strong as those of the topics is
+_MERGED_MISFIT = 0.35  # Misfit of an unexplained direction that is as strong as those of the topics.
 
 
 class TopicShares(NamedTuple):
-    """Topics (K, V), and the share of each in the corpus (K,)."""
+    """Topics (K, V) and the share of each in the corpus (K,)."""
 
     topics: np.ndarray
     shares: np.ndarray
 
     def sorted(self) -> TopicShares:
-        """The same, the largest share first."""
+        """Sort the topics by their shares, the largest first."""
         order = np.argsort(-self.shares, kind="stable")
         return TopicShares(self.topics[order], self.shares[order])
 
 
 @dataclass(frozen=True)
 class CorpusMoments:
-    """Moments of words for groups of documents, and what was counted on the way.
+    """Moments of words for groups of documents, with counts of documents and words.
 
     Attributes
     ----------
@@ -85,39 +85,40 @@ class CorpusMoments:
 
     @property
     def n_triples(self) -> int:
-        """Documents of three words or more."""
+        """Number of documents of three words or more."""
         return int(self.moments.documents.sum())
 
-    def of(self, groups: tuple[int, ...]) -> WordMoments:
+    def combine(self, groups: tuple[int, ...]) -> WordMoments:
+        """Return the moments of some groups together."""
         return self.moments.of(groups)
 
     @cached_property
-    def repeated(self) -> np.ndarray:
-        """Eigenvalues of the pairs of words as large as other documents have them, as many as the moments have dimensions."""
+    def cross_validated(self) -> np.ndarray:
+        """Eigenvalues of the pairs of words in half of the documents, measured in the other half."""
         q, width = self.moments.q, self.moments.coordinates.shape[1]
         frequent = q.sums.document_frequency >= min_documents_of_word(self.documents.used)
         return cross_validate_spectrum(q.blocks, self.folds, frequent, self.documents.length, width)
 
     def spectrum(self, fit: WhitenedDecomposition, edge: float) -> np.ndarray:
-        """What was whitened; eigenvalues beyond the topics as large as other documents have them, where noise seems less."""
+        """Return the eigenvalues of the pairs of words; those beyond the topics are at most their cross-validated values."""
         spectrum, k = fit.whitening.spectrum, len(fit.weights)
         if (spectrum > edge).sum() <= k:
             return spectrum
-        return np.append(spectrum[:k], np.minimum(spectrum[k:], self.repeated[k : len(spectrum)]))
+        return np.append(spectrum[:k], np.minimum(spectrum[k:], self.cross_validated[k : len(spectrum)]))
 
 
 @dataclass(frozen=True)
 class Recovered:
     """Topics, their shares, and the decomposition that they come from."""
 
-    found: TopicShares
+    parameters: TopicShares
     fit: WhitenedDecomposition
 
 
 def compute_moments(
     blocks: Blocks, n_components: int, folds: Folds, *, n_jobs: int | None, progress: bool
 ) -> CorpusMoments:
-    """Moments of the words of four groups of documents, in four passes."""
+    """Compute the moments of the words of four groups of documents, in four passes."""
     q = Cooccurrence(blocks, folds=folds, n_jobs=n_jobs, progress=progress)
     documents = count_documents(q.sums, blocks.n_rows)
     check_n_topics(n_components, documents, int((q.sums.document_frequency > 0).sum()))
@@ -125,17 +126,17 @@ def compute_moments(
     corpus = CorpusMoments(moments, documents, q.marginal())
     if n_components > 1 and corpus.n_triples < 2 * n_components:
         raise LatentiaError(
-            f"{corpus.n_triples} of {blocks.n_rows} documents have three words or more. This many topics need "
-            f"{2 * n_components} at the very least, and hundreds for each topic to be trusted.",
+            f"{corpus.n_triples} of {blocks.n_rows} documents have three words or more. This many topics need at least "
+            f"{2 * n_components}, and hundreds for each topic that is to be trusted.",
             parameter="n_components", value=n_components,
         )  # fmt: skip
     return corpus
 
 
 def recover(moments: WordMoments, n_components: int, seed: int, **options: Any) -> Recovered:
-    """Topics and their shares from moments that are sums over topics; ``options`` of `latentia.tensor.decompose`.
+    """Recover topics and their shares from moments that are sums over topics.
 
-    M_2 W v_k is sqrt(w_k) mu_k, and E[x]^T W v_k is sqrt(w_k).
+    M_2 W v_k is sqrt(w_k) mu_k, and E[x]^T W v_k is sqrt(w_k). ``options`` are those of `latentia.tensor.decompose`.
     """
     fit = decompose_whitened(moments.second, moments.third, n_components, seed, **options)
     directions = fit.whitening.matrix @ fit.vectors.T
@@ -146,17 +147,17 @@ def recover(moments: WordMoments, n_components: int, seed: int, **options: Any) 
 
 
 def eigenvalue_excess(recovered: Recovered, alpha0: float) -> float:
-    """Log of the mean of the tensor's eigenvalues over those that the shares of the topics predict; 0 at the true alpha_0."""
-    predicted = 2 * np.sqrt((alpha0 + 1) / recovered.found.shares) / (alpha0 + 2)
+    """Return the log mean ratio of the tensor's eigenvalues to those that the shares predict: 0 at the true alpha_0."""
+    predicted = 2 * np.sqrt((alpha0 + 1) / recovered.parameters.shares) / (alpha0 + 2)
     return float(np.log(np.mean(recovered.fit.weights / predicted)))
 
 
 def search_alpha0(
     excess_at: Callable[[float], float], level: float = 0.0, n_grid: int = _N_GRID, tol: float = 1e-4
 ) -> float:
-    """The least alpha_0 at which the excess reaches ``level``, or an end of `ALPHA0` where none does.
+    """Find the smallest alpha_0 at which the excess reaches ``level``, or return an end of `ALPHA0` if none does.
 
-    It is looked for from below: it first grows with alpha_0 and then falls again, where most of the moments is taken away.
+    The search starts from below: the excess first grows with alpha_0, and falls again where most of the moments is subtracted.
     """
     grid = np.geomspace(*ALPHA0, n_grid)
     for i, alpha0 in enumerate(grid):
@@ -169,26 +170,26 @@ def search_alpha0(
 
 
 def measure_distances(model: Refined, other_model: Refined) -> np.ndarray:
-    """l1 distance of each topic to the nearest one of a part of the documents, shape (K,)."""
+    """Return the l1 distance of each topic to the nearest one of another model, shape (K,)."""
     return nearest_distances(model.parameters.topics, other_model.parameters.topics)
 
 
 def halves_agree(parts: PartErrors, topics: np.ndarray) -> bool:
-    """Whether parts of the documents agree on the topics, so that it is worth asking for errors that they share."""
+    """Return True if halves of the documents agree on the topics, so that the errors that they share matter."""
     return parts.errors is not None and float(parts.errors.mean()) <= separation_limit(topics, "cityblock", TRUSTED)
 
 
 def measure_misfit(
     fit: WhitenedDecomposition, corpus: CorpusMoments, moments_at: Callable[[tuple[int, ...]], WordMoments]
 ) -> Misfit:
-    """What the topics leave of the whitened tensor, and leave out of the pairs of words; ``moments`` as in `moment_checks`.
+    """Measure what the topics do not explain of the whitened tensor and of the pairs of words.
 
-    Nothing is measured where a part has no documents.
+    ``moments_at`` is as in `moment_checks`. Nothing is measured where a half has no documents.
     """
 
-    def whiten(moments_at: WordMoments) -> WhitenedMoments:
+    def whiten(words: WordMoments) -> WhitenedMoments:
         matrix = fit.whitening.matrix
-        return WhitenedMoments(matrix.T @ moments_at.second @ matrix, apply_to_modes(moments_at.third, matrix))
+        return WhitenedMoments(matrix.T @ words.second @ matrix, apply_to_modes(words.third, matrix))
 
     try:
         splits = [(moments_at(first), moments_at(second)) for first, second in corpus.folds.splits]
@@ -202,7 +203,7 @@ def measure_misfit(
 def measure_unexplained_share(
     fit: WhitenedDecomposition, corpus: CorpusMoments, moments_at: Callable[[tuple[int, ...]], WordMoments]
 ) -> float:
-    """What the topics leave out of the pairs of words in further directions, as a share of a misfit."""
+    """Measure what the topics do not explain of the pairs of words in further directions, as a share of a misfit."""
     splits = [(moments_at(first), moments_at(second)) for first, second in corpus.folds.splits]
     edge = float(np.mean([np.linalg.norm(first.second - second.second, 2) / 2 for first, second in splits]))
     return _MERGED_MISFIT * left_out(corpus.spectrum(fit, edge), len(fit.weights), edge, first=1)
@@ -216,9 +217,9 @@ def moment_checks(
     parts: PartErrors,
     misfit: Misfit,
 ) -> list[Check]:
-    """The lines of the evidence.
+    """Return the checks on errors, misfit and moments.
 
-    ``moments`` gives those of some groups of documents that are sums over topics, which the decomposition took.
+    ``moments_at`` returns the moments of some groups of documents, in the form that was decomposed.
     """
     first, second = (moments_at(half) for half in corpus.folds.splits[0])
     noise = whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third))
@@ -238,8 +239,8 @@ def moment_checks(
 
 def _documents_used(corpus: CorpusMoments) -> Check:
     documents = corpus.documents
+    total = documents.used + documents.empty + documents.short
     meaning = (
-        f"Of {documents.used + documents.empty + documents.short}; the others have fewer than two words. {corpus.n_triples} have the three words "
-        "that third moments need."
+        f"Of {total}; the others have fewer than two words. {corpus.n_triples} have the three words that third moments need."
     )
     return Check("documents used", "", float(documents.used), None, meaning, "section 7.3.1")

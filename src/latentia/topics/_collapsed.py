@@ -1,4 +1,4 @@
-"""Documents that mix topics, with proportions and topics both integrated out: collapsed variational Bayes of order zero.
+"""Collapsed variational Bayes of order zero: documents that mix topics, with proportions and topics integrated out.
 
 Model: a document has proportions from Dirichlet(alpha), a topic has word probabilities from Dirichlet(beta), and every
 occurrence of a word draws a topic and then the word. Each stored count c of word w in document d has shares r_k over the
@@ -6,20 +6,20 @@ topics, and a sweep sets them to
 
     r_k  proportional to  (N_dk - r_k + alpha_k) (N_wk - c r_k + beta_w) / (N_k - c r_k + sum beta),
 
-N being the counts that the shares make: of topics in the document, of words in topics, of topics. An occurrence thus has no
-say in its own attribution, neither through its document nor through its topic. Expectation maximisation, where it has both,
-believes what it has said before: short documents end in one topic each, and rare words where they began.
+where N are the counts that the shares imply: of topics in the document, of words in topics, and of topics. An occurrence thus
+does not influence its own attribution, neither through its document nor through its topic. In expectation maximisation it
+influences both: short documents end in one topic each, and rare words stay in the topic where they started.
 
-The documents of a block come in four groups, each with a copy of the counts of words in topics. Within a group the counts of a
-document follow its shares at once, and those of words when the document is done; the groups' changes are summed in order when
-all are done. So the bits depend on no number of threads, of which four find work. Work for K topics: about 16 flops for every
-stored count and topic. Bytes: the shares are read and written once, 8 K a count in memory, or 48 (64 above 256 topics) where
-they are packed in a file; and 16 V K for the copies.
+The documents of a block come in four groups, each with a copy of the counts of words in topics. Within a group, the counts of a
+document change at once and those of words after the document; the groups' changes are summed in order at the end. The bits
+therefore do not depend on the number of threads, of which at most four are busy. Work for K topics: about 16 flops for every
+stored count and topic. Bytes: the shares are read and written once, 8 K a count in memory, or 48 (64 above 256 topics) packed
+in a file; and 16 V K for the copies.
 
-The parameters alpha follow Minka's fixed point, with numbers of words of each topic in a document. Expected ones will not do:
-shares say nothing of how the words of a document go together, and make all documents mix all topics a little. So the topics of
-some documents' words are drawn from their shares, and moved by two rounds of Gibbs sampling within each document; the draws
-depend on nothing but the place of the document, and enter nothing but alpha.
+The parameters alpha follow Minka's fixed point, with counts of the words of each topic in a document. Expected counts do not
+suffice: shares do not tell how the words of a document go together, and make all documents mix all topics a little. So the
+topics of some documents' words are drawn from their shares, followed by two rounds of Gibbs sampling within each document. The
+draws depend on the position of the document alone, and influence alpha alone.
 
 Source: A. Asuncion, M. Welling, P. Smyth, Y. W. Teh, On smoothing and inference for topic models, UAI 2009; T. Minka,
 Estimating a Dirichlet distribution, 2000.
@@ -45,22 +45,20 @@ from ..passes import Block
 from ..system.scratch import scratch_folder
 from ..system.threads import Parallel
 
-_N_GROUPS = 4  # of the documents of a block, each with counts of its own
-_WORDS_PER_TASK = 1024  # of a task
-_FIRST_ROUNDS, _LATER_ROUNDS = 3, 1  # rounds over a document in the first sweep, and in every other
-_N_PACKED = 8  # largest shares of a count that are kept in a file
-_MIN_SHARE = 1e-3  # shares below are not
-_BINS_PER_OCTAVE = 8  # bins of counts of topics in documents
+_N_GROUPS = 4  # Groups of the documents of a block, each with its copy of the counts.
+_WORDS_PER_TASK = 1024  # Words that a thread sums at a time.
+_FIRST_ROUNDS, _LATER_ROUNDS = 3, 1  # Rounds over a document, in the first sweep and in later ones.
+_N_PACKED = 8  # A file stores this many of the largest shares of a count.
+_MIN_SHARE = 1e-3  # Packed shares are at least this.
+_BINS_PER_OCTAVE = 8  # Bins of the histograms of counts of topics in documents.
 _N_BINS = 32 * _BINS_PER_OCTAVE
-_SWEEPS_PER_ALPHA = 5  # sweeps from one estimate of alpha to the next
-_ALPHA_DOCUMENTS, _GIBBS_ROUNDS = 1000, 2  # documents whose words' topics are drawn for it; rounds of Gibbs sampling
-_LONG_DOCUMENT, _MAX_TOPIC_WORDS = (
-    20_000,
-    1e12,
-)  # words of a document that are drawn; of a topic in a document that count
-_ALPHA_STEPS = 5
+_SWEEPS_PER_ALPHA = 5  # Every fifth sweep estimates alpha.
+_ALPHA_DOCUMENTS, _GIBBS_ROUNDS = 1000, 2  # An estimate of alpha draws topics in 1000 documents, with two Gibbs rounds each.
+_LONG_DOCUMENT = 20_000  # Longer documents get expected counts instead of drawn ones,
+_MAX_TOPIC_WORDS = 1e12  # which are at most this large.
+_ALPHA_STEPS = 5  # Steps of Minka's fixed point.
 _MIN_ALPHA = 1e-3
-_LANES = 8  # topics that are worked on at a time; rows of shares and counts end with zeros up to a multiple of it
+_LANES = 8  # Topics in a vector register: rows of shares and counts are padded to a multiple of it.
 _TINY = np.float32(1e-30)
 
 
@@ -74,14 +72,14 @@ class Shares(Protocol):
         """Make room for a block with n stored counts, if there is none yet; they are zero."""
 
     def sweep(self, block: int, documents: Any) -> None:
-        """Make new shares of some documents of a block; ``documents`` are the first arguments of `_sweep`."""
+        """Update the shares of some documents of a block; ``documents`` are the first arguments of `_sweep`."""
 
     def load(self, block: int, first: int, last: int) -> np.ndarray:
-        """Those of counts first to last of a block, float32 of shape (last - first, width)."""
+        """Return the shares of counts first to last of a block, float32 of shape (last - first, width)."""
 
 
 class _MemoryShares:
-    """All shares, in single precision."""
+    """Shares in memory, in single precision."""
 
     def __init__(self, n_topics: int) -> None:
         self.n_topics, self.width = n_topics, _padded_width(n_topics)
@@ -98,7 +96,7 @@ class _MemoryShares:
         return self._tables[block][first:last]
 
     def join(self, place: np.ndarray) -> None:
-        """Give every topic the place of the one that it joins."""
+        """Add the shares of every topic to those at its new place."""
         self.n_topics = int(place.max()) + 1
         self.width = _padded_width(self.n_topics)
         for number, table in self._tables.items():
@@ -107,7 +105,7 @@ class _MemoryShares:
 
 
 class _PackedShares:
-    """The eight largest shares of every count, in 16 bits each, in files that are mapped into memory."""
+    """Shares in files that are mapped into memory: the eight largest of every count, in 16 bits each."""
 
     def __init__(self, n_topics: int, folder: Path) -> None:
         self.n_topics, self.width, self._folder = n_topics, _padded_width(n_topics), folder
@@ -137,7 +135,7 @@ class _PackedShares:
 
 
 def fit_in_memory(n_entries: float, n_topics: int) -> bool:
-    """Whether the shares of so many stored counts are held in memory as they are, and not packed in files.
+    """Return True if the shares of this many stored counts fit into memory without packing.
 
     They may take scikit-learn's ``working_memory``, which is 1 GB unless it is set.
     """
@@ -146,7 +144,7 @@ def fit_in_memory(n_entries: float, n_topics: int) -> bool:
 
 @contextmanager
 def allocate_shares(n_entries: int, n_topics: int, *, in_memory: bool = False) -> Iterator[Shares]:
-    """Room for the shares of so many stored counts: in memory where they fit or it is asked for, else in temporary files."""
+    """Allocate shares for this many stored counts: in memory if they fit or if asked for, else in temporary files."""
     if in_memory or fit_in_memory(n_entries, n_topics):
         yield _MemoryShares(n_topics)
         return
@@ -162,8 +160,9 @@ class SweepSums:
     ----------
     log_likelihood : float
         Of all words, each predicted from all others, in nats.
-    drawn : ndarray of shape (2, K + 1, n_bins)
-        Documents by how many of their words have each topic, in bins, and by their lengths; and these numbers, summed.
+    histograms : ndarray of shape (2, K + 1, n_bins)
+        Number of documents, and of their words, by the binned count of words of each topic in a document; the last row is by
+        the length of the document.
     """
 
     log_likelihood: float = 0.0
@@ -171,9 +170,9 @@ class SweepSums:
 
 
 class SweepUpdate:
-    """In-place statistic of one sweep. It holds the state of the sweeps itself: counts, shares and Dirichlet parameters.
+    """In-place statistic of one sweep, with the state of the sweeps: counts, shares and Dirichlet parameters.
 
-    The first sweep attributes words by the topics it is given, and every other one by the counts of the last.
+    The first sweep attributes words by the initial topics, and later ones by the counts of the sweep before.
 
     Parameters
     ----------
@@ -288,7 +287,7 @@ class SweepUpdate:
         alpha: np.ndarray,
         parallel: Parallel,
     ) -> None:
-        """Add what is drawn for some of the documents of a block."""
+        """Draw topics for the words of some documents of a block, and add them to the histograms."""
         documents = np.flatnonzero((block.start + np.arange(len(counts.indptr) - 1)) % self._stride == 0)
         topic_counts = np.empty((len(documents), len(alpha)), np.int64)
 
@@ -302,9 +301,9 @@ class SweepUpdate:
         _add_to_histograms(topic_counts, state.histograms)
 
     def join(self, n_left: int) -> None:
-        """Join the topics that are most alike, pair by pair, until so many are left. The shares must be in memory."""
+        """Join the most similar topics, pair by pair, until ``n_left`` remain. The shares must be in memory."""
         if not isinstance(self.shares, _MemoryShares):
-            raise TypeError("Topics are joined in memory alone.")
+            raise TypeError("Expected shares in memory: packed shares cannot be joined.")
         losses = _compute_join_losses(self._counts, self.prior)
         np.fill_diagonal(losses, np.inf)
         pairs: list[tuple[int, int]] = []
@@ -333,13 +332,13 @@ class SweepUpdate:
         self._set_word_weights(self._counts + self.prior[:, None])
 
     def _set_word_weights(self, by_word: np.ndarray) -> None:
-        """Keep what words have in topics, (V, K), and make room for its copies."""
+        """Set the weights of words in topics, (V, K), and allocate their copies."""
         self._by_word = np.zeros((len(by_word), self.shares.width), np.float32)
         self._by_word[:, : by_word.shape[1]] = by_word
         self._copies = np.empty((_N_GROUPS, *self._by_word.shape), np.float32)
 
     def _pad(self, values: np.ndarray) -> np.ndarray:
-        """Values of the topics in single precision, and zeros."""
+        """Pad values of the topics with zeros, in single precision."""
         return np.append(values, np.zeros(self.shares.width - len(values))).astype(np.float32)
 
 
@@ -348,12 +347,10 @@ def _padded_width(n_topics: int) -> int:
 
 
 def _compute_join_losses(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Nats that the words lose if two topics become one, very nearly, shape (K, K).
+    """Approximate the nats that the words lose if two topics become one, shape (K, K).
 
-    They are n_a D(a || ab) + n_b D(b || ab), which for topics that are alike is 2 n_a n_b / (n_a + n_b) times the squared
-    distance of the roots of their probabilities.
-
-    ``counts`` of shape (V, K) are those of words in topics.
+    The loss is n_a D(a || ab) + n_b D(b || ab), which for similar topics is 2 n_a n_b / (n_a + n_b) times the squared distance
+    of the roots of their probabilities. ``counts`` of shape (V, K) are those of words in topics.
     """
     totals = counts.sum(axis=0) + prior.sum()
     roots = np.sqrt((counts + prior[:, None]) / totals)
@@ -361,7 +358,7 @@ def _compute_join_losses(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
 
 
 def _estimate_alpha(alpha: np.ndarray, n_documents: np.ndarray, n_words: np.ndarray) -> np.ndarray:
-    """Some steps of Minka's fixed point from binned numbers of words, see `CollapsedSums`."""
+    """Take some steps of Minka's fixed point from binned numbers of words, see `SweepSums`."""
     size = np.divide(n_words, n_documents, out=np.zeros_like(n_words), where=n_documents > 0)
     for _ in range(_ALPHA_STEPS):
         numerator = (n_documents[:-1] * (digamma(size[:-1] + alpha[:, None]) - digamma(alpha)[:, None])).sum(axis=1)
@@ -373,7 +370,7 @@ def _estimate_alpha(alpha: np.ndarray, n_documents: np.ndarray, n_words: np.ndar
 
 
 def _add_to_histograms(topic_counts: np.ndarray, histograms: np.ndarray) -> None:
-    """Add documents with so many words of each topic; topics without one say nothing."""
+    """Add documents to the histograms, by their positive numbers of words of each topic."""
     for row, numbers in enumerate([*topic_counts.T, topic_counts.sum(axis=1)]):
         positive = numbers[numbers > 0]
         bins = np.minimum((_BINS_PER_OCTAVE * np.log2(positive)).astype(np.int64), _N_BINS - 1)
@@ -381,9 +378,9 @@ def _add_to_histograms(topic_counts: np.ndarray, histograms: np.ndarray) -> None
         histograms[1, row] += np.bincount(bins, positive, _N_BINS)
 
 
-# Sums over topics may be reordered, but stand in loops that store nothing: see `likelihood.admixture`. Rows are read in place:
-# a view of one costs as much as ten topics. It stands inline in both sweeps: as a function of its own it would be compiled once
-# by itself and once in them, and round differently in a process that compiles and in one that loads what was compiled.
+# Sums over topics may be reordered in loops that store nothing: see `likelihood.admixture`. Rows are read in place, as a view of
+# a row costs as much as ten topics. `_attribute_words` is inlined in both sweeps: a separate function would be compiled once by
+# itself and once in them, and would round differently after compilation than after loading from the cache.
 _REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -406,11 +403,11 @@ def _attribute_words(
     shares,
     probabilities,
 ):
-    """New shares for the counts of one document, first to last; its old ones begin at row ``at`` of ``old``.
+    """Update the shares of the counts of one document, first to last; its old ones begin at row ``old_start``.
 
-    ``read`` are counts with their prior, and ``inverse`` one over their sums; or, with ``own`` 0, topics and ones, where
-    nothing is left out. ``least`` are bounds of what becomes shares. ``mass`` becomes the probability of each occurrence;
-    ``here`` and ``shares`` are room.
+    ``word_weights`` are counts with their prior, and ``inverse`` one over their sums; or, with ``leave_out`` 0, topics and
+    ones. ``floors`` are lower bounds of the shares before scaling. ``probabilities`` receives those of the occurrences;
+    ``document_counts`` and ``shares`` are scratch arrays.
     """
     k, n = len(alpha), last - first
     unit, zero = np.float32(1), np.float32(0)
@@ -490,7 +487,7 @@ def _sweep(
     probabilities,
     table,
 ):
-    """New shares for documents first to last, in a table, and the counts of words that they make."""
+    """Update the shares of documents first to last in a table, and add the changes to ``new_weights``."""
     k, max_counts = len(alpha), 0
     for d in range(first, last):
         max_counts = max(max_counts, indptr[d + 1] - indptr[d])
@@ -545,7 +542,7 @@ def _sweep_packed(
     topics,
     parts,
 ):
-    """As `_sweep`, for shares that are packed."""
+    """Do as `_sweep` does, for packed shares."""
     k, max_counts = len(alpha), 0
     for d in range(first, last):
         max_counts = max(max_counts, indptr[d + 1] - indptr[d])
@@ -586,7 +583,7 @@ def _sweep_packed(
 
 @njit(nogil=True, cache=True)
 def _join_columns(table, place, joined):
-    """Add every column to that of its place."""
+    """Add every column to the one at its new place."""
     for e in range(len(table)):
         for j in range(len(place)):
             joined[e, place[j]] += table[e, j]
@@ -594,9 +591,9 @@ def _join_columns(table, place, joined):
 
 @njit(nogil=True, cache=True)
 def _draw_topics(indptr, indices, data, d, seed, by_word, inverse, alpha, shares, topic_counts):
-    """Numbers of words of each topic in a document, by Gibbs sampling within it, from the shares of its counts.
+    """Draw numbers of words of each topic in a document, by Gibbs sampling within it from the shares of its counts.
 
-    Of long documents they are the expected ones.
+    Long documents get the expected numbers.
     """
     k, n = len(alpha), 0
     for e in range(indptr[d], indptr[d + 1]):
@@ -640,7 +637,7 @@ def _draw_topics(indptr, indices, data, d, seed, by_word, inverse, alpha, shares
 
 @njit(nogil=True, cache=True)
 def _pack_shares(shares, topics, parts):
-    """The largest shares of every row in units of 1 / 65535 of their sum, largest first; the rows become what is kept."""
+    """Pack the largest shares of every row in units of 1 / 65535 of their sum, and round the rows to the packed values."""
     n, k = shares.shape
     best_shares = np.empty(_N_PACKED, np.float32)
     best_topics = np.empty(_N_PACKED, np.int64)

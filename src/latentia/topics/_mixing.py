@@ -103,7 +103,7 @@ class Corpus:
     @property
     def topics(self) -> np.ndarray:
         """Of all documents."""
-        return self.recovered(self.folds.all).found.topics
+        return self.recovered(self.folds.all).parameters.topics
 
     def at(self, alpha0: float, groups: tuple[int, ...]) -> Recovered:
         """Topics of mixed documents, recovered from the moments of some groups."""
@@ -129,7 +129,7 @@ def measure_mixing_by_moments(corpus: Corpus) -> Mixing:
     alpha0 = search_alpha0(lambda at: eigenvalue_excess(corpus.at(at, all_groups), at), single + beyond, 7, 0.02)
     if alpha0 == ALPHA0[1]:  # no mixture explains it
         return Mixing(topics, alpha0)
-    return Mixing(topics, alpha0, nearest_distances(topics, corpus.at(alpha0, all_groups).found.topics))
+    return Mixing(topics, alpha0, nearest_distances(topics, corpus.at(alpha0, all_groups).parameters.topics))
 
 
 def measure_mixing_by_prediction(corpus: Corpus, alpha0: float, held_out: HeldOutDocuments | None) -> Mixing:
@@ -142,7 +142,7 @@ def measure_mixing_by_prediction(corpus: Corpus, alpha0: float, held_out: HeldOu
     def score_at(candidate: float) -> np.ndarray:
         found = (
             corpus.recovered(held_out.learned) if candidate == alpha0 else corpus.at(candidate, held_out.learned)
-        ).found
+        ).parameters
         return completion_scores(found.topics, candidate * found.shares, frequencies, held_out.counts)
 
     try:
@@ -151,7 +151,7 @@ def measure_mixing_by_prediction(corpus: Corpus, alpha0: float, held_out: HeldOu
         preferred = _climb(score_at, initial_scores, alpha0, 1 / _ALPHA0_STEP) if preferred == alpha0 else preferred
         if preferred == alpha0:
             return Mixing(topics, alpha0)
-        moved = nearest_distances(topics, corpus.at(preferred, corpus.folds.all).found.topics)
+        moved = nearest_distances(topics, corpus.at(preferred, corpus.folds.all).parameters.topics)
     except LatentiaError:
         return Mixing(topics)
     return Mixing(topics, preferred, moved)

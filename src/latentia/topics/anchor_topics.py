@@ -334,7 +334,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
 
     def _recover(self, moments: _CorpusSketch, subset: Subset, full_fit: Any) -> _Recovered:
         """Algorithms 4.3 and 4.2: anchors, and topics from them."""
-        embedding, choice = moments.of(subset.groups), moments.choice
+        embedding, choice = moments.combine(subset.groups), moments.choice
         tol = self.tol if subset.is_whole else max(self.tol, _SUBSET_TOL)
         if isinstance(moments.sketches, StoredSketches):
             tol = min(self.tol, _STORED_TOL)
@@ -366,7 +366,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         self._set_refinement_attributes(learned.refinement)
         n_passes = moments.sketches.n_passes + len(self.refinement_)
         shown_words = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
-        fitted_arguments = moments.repeated, fitted.recovered.anchors, learned.topics, moments.words, moments.documents
+        fitted_arguments = moments.cross_validated, fitted.recovered.anchors, learned.topics, moments.words, moments.documents
         self._set_topic_attributes(*fitted_arguments, n_passes, shown_words)
         if learned.dirichlet is not None and self.dirichlet == "likelihood":
             self.dirichlet_ = learned.dirichlet
@@ -539,7 +539,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
             refinement: TopicRefinement = fitted.model_of(held_out.learned).parameters
             dirichlet = refinement.dirichlet
             if dirichlet is None:
-                moment = moments.of(held_out.learned).topic_moment(moments.words.merge(refinement.topics))
+                moment = moments.combine(held_out.learned).topic_moment(moments.words.merge(refinement.topics))
                 dirichlet = self.dirichlet_.sum() * np.maximum(moment.sum(axis=1), 1e-6)
             return completion_scores(refinement.topics, dirichlet, frequencies, held_out.counts)
 
@@ -652,7 +652,7 @@ class _CorpusSketch:
     free: bool
     refiner: Refiner | None = None
 
-    def of(self, groups: tuple[int, ...]) -> Embedding:
+    def combine(self, groups: tuple[int, ...]) -> Embedding:
         """The sketch of some groups."""
         if groups == self.sketches.folds.all:
             return self.embedding
@@ -664,7 +664,7 @@ class _CorpusSketch:
         return self.sketches.embedding(self.sketches.folds.all, self.n_topics)
 
     @cached_property
-    def repeated(self) -> Embedding:
+    def cross_validated(self) -> Embedding:
         """The same, with eigenvalues beyond the topics as large as other documents have them."""
         folds = self.sketches.folds
         if self.rank <= self.n_topics or not folds.splits:

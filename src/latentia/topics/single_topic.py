@@ -267,11 +267,11 @@ class SingleTopicModel(DocumentModel, Staged):
     def _recover(self, moments: CorpusMoments, subset: Subset, full_fit: Recovered | None) -> Recovered:
         """Theorem 7.2: whiten the pairs, and decompose the triples."""
         options = {} if full_fit is None else {"tol": ROUGH_TOLERANCE}
-        return recover(moments.of(subset.groups), self.n_components, self._seed, **options)
+        return recover(moments.combine(subset.groups), self.n_components, self._seed, **options)
 
     def _refine(self, recovered: Recovered, moments: CorpusMoments, subset: Subset, full_fit: Any) -> Refined:
         """Passes of leave-one-out assignment over the documents, the largest share first."""
-        return self._assign_documents(recovered.found, moments, subset)
+        return self._assign_documents(recovered.parameters, moments, subset)
 
     def _restart(self, model: Refined, moments: CorpusMoments, subset: Subset) -> Refined | None:
         clusters: Clusters = model.parameters
@@ -295,7 +295,7 @@ class SingleTopicModel(DocumentModel, Staged):
         mixing_bias, mixing_checks = self._measure_mixing(fitted, parts)
         bias = np.maximum(mixing_bias, idle_bias)
         parts = parts.widened(np.hypot(misfit.bias(nearest_others(topics)), bias), self._farthest)
-        checks = moment_checks(refined, recovered.fit, moments, moments.of, parts, misfit)
+        checks = moment_checks(refined, recovered.fit, moments, moments.combine, parts, misfit)
         checks += [*mixing_checks, *idle_checks, *(_convergence_checks(refined) if self._steps else [])]
         return checks + self._prediction_checks(fitted, held_out), parts
 
@@ -328,9 +328,9 @@ class SingleTopicModel(DocumentModel, Staged):
         clusters: Clusters = fitted.model.parameters
         if self._steps:
             return _measure_spread(clusters, fitted.rows, moments.word_probabilities, parts)
-        mixing = Mixing(fitted.recovered.found.topics)
+        mixing = Mixing(fitted.recovered.parameters.topics)
         if halves_agree(parts, clusters.topics):
-            mixing = measure_mixing_by_moments(Corpus(moments.of, fitted.recovery_of, moments.folds, self._seed))
+            mixing = measure_mixing_by_moments(Corpus(moments.combine, fitted.recovery_of, moments.folds, self._seed))
         return mixing.bias(clusters.topics), mixing.single_topic_checks()
 
     def _prediction_checks(self, fitted: Fitted, held_out: HeldOutDocuments | None) -> list[Check]:
@@ -349,12 +349,12 @@ class SingleTopicModel(DocumentModel, Staged):
 
     def _misfit(self, clusters: Clusters, recovered: Recovered, moments: CorpusMoments) -> Misfit:
         """What the topics leave of the moments: of pairs of words, and of the tensor where they come from it alone."""
-        tensor_misfit = measure_misfit(recovered.fit, moments, moments.of)
+        tensor_misfit = measure_misfit(recovered.fit, moments, moments.combine)
         if tensor_misfit.ratio is None:
             return tensor_misfit
         pair_misfit = _misfit_of_pairs(clusters, moments)
         if self._steps:
-            unexplained = measure_unexplained_share(recovered.fit, moments, moments.of)
+            unexplained = measure_unexplained_share(recovered.fit, moments, moments.combine)
             return replace(pair_misfit, share=float(np.hypot(pair_misfit.share, unexplained)))
         return replace(tensor_misfit, share=max(tensor_misfit.share, pair_misfit.share))
 
@@ -501,13 +501,13 @@ def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
     In further ones, that were chosen for what these documents have, noise is larger than between halves. The shares of the
     topics are those that leave least.
     """
-    second = corpus.of(corpus.folds.all).second
+    second = corpus.combine(corpus.folds.all).second
     leading = np.linalg.eigh(second)[1][:, -len(clusters.topics) :]
     topics, second = clusters.topics @ corpus.moments.coordinates @ leading, leading.T @ second @ leading
     pairs = np.einsum("ki,kj->ijk", topics, topics).reshape(second.size, -1)
     residual = second.ravel() - pairs @ np.linalg.lstsq(pairs, second.ravel(), rcond=None)[0]
     halves = [
-        corpus.of(first_half).second - corpus.of(second_half).second for first_half, second_half in corpus.folds.splits
+        corpus.combine(first_half).second - corpus.combine(second_half).second for first_half, second_half in corpus.folds.splits
     ]
     noise = float(np.mean([((leading.T @ difference @ leading) ** 2).sum() / 4 for difference in halves]))
     total = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())

@@ -77,10 +77,10 @@ class _LDAMoments:
     refiner: Refiner | None = None
     _corrected: dict[tuple[int, ...], WordMoments] = field(default_factory=dict)
 
-    def of(self, groups: tuple[int, ...]) -> WordMoments:
+    def combine(self, groups: tuple[int, ...]) -> WordMoments:
         """M_2 and M_3 of some groups."""
         if groups not in self._corrected:
-            self._corrected[groups] = lda_corrected(self.corpus.of(groups), self.alpha0)
+            self._corrected[groups] = lda_corrected(self.corpus.combine(groups), self.alpha0)
         return self._corrected[groups]
 
     @property
@@ -259,17 +259,17 @@ class SpectralLDA(Admixture, Staged):
     def _moments(self, rows: Blocks, folds: Folds) -> _LDAMoments:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
         corpus = compute_moments(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
-        moments = _LDAMoments(corpus, self._alpha0(corpus.of(folds.all)))
+        moments = _LDAMoments(corpus, self._alpha0(corpus.combine(folds.all)))
         return self._add_refiner(moments, order_documents(rows)) if self.refine else moments
 
     def _recover(self, moments: _LDAMoments, subset: Subset, full_fit: Recovered | None) -> Recovered:
         """Whiten M_3 by M_2, and decompose it."""
         options = {} if full_fit is None else {"tol": ROUGH_TOLERANCE}
-        return recover(moments.of(subset.groups), self.n_components, _SEED, **options)
+        return recover(moments.combine(subset.groups), self.n_components, _SEED, **options)
 
     def _refine(self, recovered: Recovered, moments: _LDAMoments, subset: Subset, full_fit: Any) -> Refined:
         """Sample the topics of all words, the largest share first."""
-        topics, dirichlet = recovered.found.topics, moments.alpha0 * recovered.found.shares
+        topics, dirichlet = recovered.parameters.topics, moments.alpha0 * recovered.parameters.shares
         refiner = moments.refiner
         if refiner is None:
             return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.none())
@@ -284,14 +284,14 @@ class SpectralLDA(Admixture, Staged):
 
         Moments of documents in another order are the same but for rounding, which topics of few digits do not have.
         """
-        topics = round_topics(smooth_topics(recovered.found.topics, moments.corpus.word_probabilities, SMOOTHING))
+        topics = round_topics(smooth_topics(recovered.parameters.topics, moments.corpus.word_probabilities, SMOOTHING))
 
         def search() -> np.ndarray | None:
             candidates = find_candidate_topics(documents.blocks, self.n_components, self.n_jobs)
             return None if candidates is None else documents.restore(candidates)
 
         topics_of = {"tensors": lambda: topics, "search": search}
-        return Starts(recovered.found.topics, moments.alpha0 * recovered.found.shares, topics_of)
+        return Starts(recovered.parameters.topics, moments.alpha0 * recovered.parameters.shares, topics_of)
 
     def _add_refiner(self, moments: _LDAMoments, order: CanonicalOrder) -> _LDAMoments:
         """Return the moments with what refines topics."""
@@ -301,7 +301,7 @@ class SpectralLDA(Admixture, Staged):
         def starts_of(groups: tuple[int, ...]) -> Starts:
             documents = order.group(groups, choice)
             if choice is folds:
-                recovered = recover(moments.of(groups), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
+                recovered = recover(moments.combine(groups), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
             else:
                 recovered = self._recover_part(documents, moments.alpha0)
             return self._starts(recovered, moments, documents)
@@ -317,8 +317,8 @@ class SpectralLDA(Admixture, Staged):
         with warnings.catch_warnings():  # All documents have been counted before.
             warnings.simplefilter("ignore")
             corpus = compute_moments(order.blocks, self.n_components, Folds(1), n_jobs=self.n_jobs, progress=False)
-        part = recover(lda_corrected(corpus.of((0,)), alpha0), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
-        return replace(part, found=part.found._replace(topics=order.restore(part.found.topics)))
+        part = recover(lda_corrected(corpus.combine((0,)), alpha0), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
+        return replace(part, parameters=part.parameters._replace(topics=order.restore(part.parameters.topics)))
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; the moments, other documents, and alpha_0."""
@@ -328,13 +328,13 @@ class SpectralLDA(Admixture, Staged):
         topics, corpus, alpha0 = refined.parameters.topics, moments.corpus, moments.alpha0
         parts = fitted.errors(self.n_splits)
         mixing = self._mixing(fitted, parts)
-        misfit = measure_misfit(recovered.fit, corpus, moments.of)
+        misfit = measure_misfit(recovered.fit, corpus, moments.combine)
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
         prediction_checks = self._prediction_checks(fitted)
-        parts = include_posterior_spread(parts, refined.parameters.refined, recovered.found.topics, prediction_checks)
+        parts = include_posterior_spread(parts, refined.parameters.refined, recovered.parameters.topics, prediction_checks)
         parts = parts.widened(bias, self._farthest)
         return [
-            *moment_checks(refined, recovered.fit, corpus, moments.of, parts, misfit),
+            *moment_checks(refined, recovered.fit, corpus, moments.combine, parts, misfit),
             *prediction_checks,
             *refinement_checks(refined.parameters.refined),
             *self._dirichlet_sum(alpha0),
@@ -365,9 +365,9 @@ class SpectralLDA(Admixture, Staged):
         model: _Mixture = fitted.model.parameters
         is_refined = model.refined is not None and model.refined.dirichlet is not None
         if is_refined or not halves_agree(parts, model.topics):
-            return Mixing(fitted.recovered.found.topics)
+            return Mixing(fitted.recovered.parameters.topics)
         folds = moments.corpus.folds
-        corpus = Corpus(moments.corpus.of, fitted.recovery_of, folds, self._seed)
+        corpus = Corpus(moments.corpus.combine, fitted.recovery_of, folds, self._seed)
         held_out = held_out_documents(fitted.rows, folds, refined=False) if self.n_splits else None
         return measure_mixing_by_prediction(corpus, moments.alpha0, held_out)
 

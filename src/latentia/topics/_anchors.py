@@ -83,9 +83,7 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
     repeated = sorted({word for word in words if words.count(word) > 1})
     if repeated:
         label = str(names[int(repeated[0])]) if names is not None else repeated[0]
-        raise LatentiaError(
-            f"The word {label!r} is an anchor of more than one topic. Give every topic its own anchor."
-        )
+        raise LatentiaError(f"The word {label!r} is an anchor of more than one topic. Give every topic its own anchor.")
     if len(anchors) and not user_anchors:
         raise LatentiaError(
             f"None of the anchor words can be used ({_list_words(missing_words + rare_words)}). Check their spelling against "
@@ -131,8 +129,8 @@ def choose_anchors(
     candidates = np.array([w for w in candidates if w not in anchor_words], dtype=np.int64)
     if len(candidates) < n_missing:
         raise LatentiaError(
-            f"Expected {n_missing} words that are frequent enough to be anchors; there are {len(candidates)}. Lower min_df or the "
-            "number of topics, or give more documents.",
+            f"Expected {n_missing} words that are frequent enough to be anchors; there are {len(candidates)}. Lower min_df or "
+            "the number of topics, or give more documents.",
             parameter="n_components", value=n_components,
         )  # fmt: skip
     if not n_missing:
@@ -145,8 +143,8 @@ def choose_anchors(
     if method == "lp":
         if len(shrunk) > MAX_LP_CANDIDATES:
             raise LatentiaError(
-                f"Linear programs take at most {MAX_LP_CANDIDATES} candidate words; there are {len(shrunk)}. Raise min_df, or use "
-                "anchors='greedy'."
+                f"Linear programs take at most {MAX_LP_CANDIDATES} candidate words; there are {len(shrunk)}. Raise min_df, or "
+                "use anchors='greedy'."
             )
         chosen = robust_loners(shrunk, n_missing)
     elif embedding.noise > 0:

@@ -53,7 +53,10 @@ _MIN_SHARE = 1e-3  # Packed shares are at least this.
 _BINS_PER_OCTAVE = 8  # Bins of the histograms of counts of topics in documents.
 _N_BINS = 32 * _BINS_PER_OCTAVE
 _SWEEPS_PER_ALPHA = 5  # Every fifth sweep estimates alpha.
-_ALPHA_DOCUMENTS, _GIBBS_ROUNDS = 1000, 2  # An estimate of alpha draws topics in 1000 documents, with two Gibbs rounds each.
+_ALPHA_DOCUMENTS, _GIBBS_ROUNDS = (
+    1000,
+    2,
+)  # An estimate of alpha draws topics in 1000 documents, with two Gibbs rounds each.
 _LONG_DOCUMENT = 20_000  # Longer documents get expected counts instead of drawn ones,
 _MAX_TOPIC_WORDS = 1e12  # which are at most this large.
 _ALPHA_STEPS = 5  # Steps of Minka's fixed point.
@@ -378,8 +381,8 @@ def _add_to_histograms(topic_counts: np.ndarray, histograms: np.ndarray) -> None
         histograms[1, row] += np.bincount(bins, positive, _N_BINS)
 
 
-# Sums over topics may be reordered in loops that store nothing: see `likelihood.admixture`. Rows are read in place, as a view of
-# a row costs as much as ten topics. `_attribute_words` is inlined in both sweeps: a separate function would be compiled once by
+# Sums over topics may be reordered in loops that store nothing: see `likelihood.admixture`. Rows are read in place, as a view
+# of a row costs as much as ten topics. `_attribute_words` is inlined in both sweeps: a separate function would be compiled once by
 # itself and once in them, and would round differently after compilation than after loading from the cache.
 _REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 

@@ -79,7 +79,9 @@ class WordModel(TopicTables):
             return WordVectorizer(vocabulary=self.vocabulary)
         if self.vocabulary is None:
             return clone(self.vectorizer, safe=False)
-        raise LatentiaError("Expected vocabulary= or vectorizer=, and both are given. The vectorizer brings its own words.")
+        raise LatentiaError(
+            "Expected vocabulary= or vectorizer=, and both are given. The vectorizer brings its own words."
+        )
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Check the input and split it into blocks; with ``reset``, store its width and column names."""
@@ -148,7 +150,9 @@ class DocumentModel(PrevalenceModel, WithCovariates, TransformerMixin, WordModel
     """Base of models that are fitted on counts of words only."""
 
     _compared: ClassVar = ("components_", "vectorizer_")
-    _draws_rows: ClassVar[bool] = False  # Trees learn nothing from sparse rows, and dense tables of counts look the same.
+    _draws_rows: ClassVar[bool] = (
+        False  # Trees learn nothing from sparse rows, and dense tables of counts look the same.
+    )
     refine: Refine
     n_jobs: int | None
     components_: Annotated[np.ndarray, of.distributions("K V")]

@@ -1,4 +1,4 @@
-"""What the theorems on topics assume, measured on a fitted model."""
+"""Checks of what the theorems on topics assume, measured on a fitted model."""
 
 from __future__ import annotations
 
@@ -10,31 +10,29 @@ from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, erro
 from ._corpus import Documents, Words
 from ._embedding import Embedding
 
-TRUSTED = 0.4  # mean l1 error (0 to 2), below which topics are worth reading one by one
-_MIN_ANCHOR_DOCUMENTS = 20
-_MAX_UNEXPLAINED = 0.15
-_EXCLUSIVE_SHARE, _MIN_EXCLUSIVE_MASS = (
-    0.8,
-    0.03,
-)  # of a word, that makes it a topic's own; of a topic, that is in such words
+TRUSTED = 0.4  # Topics of a smaller mean l1 error (0 to 2) are worth reading one by one.
+_MIN_ANCHOR_DOCUMENTS = 20  # An anchor in fewer documents fails its check.
+_MAX_UNEXPLAINED = 0.15  # A larger unexplained share of the co-occurrences fails its check.
+_EXCLUSIVE_SHARE = 0.8  # A word with this part of its occurrences in one topic is exclusive to it.
+_MIN_EXCLUSIVE_MASS = 0.03  # A topic with a smaller probability of exclusive words fails its check.
 
 
 @dataclass(frozen=True)
 class AnchorFit:
-    """What a fit by anchor words knows about itself.
+    """A fit by anchor words, as its checks need it.
 
     Attributes
     ----------
     embedding : Embedding
     vertices : ndarray of shape (K, d)
     weights : ndarray of shape (V', K)
-        Nearest mixture of the anchors' rows for every row of the embedding.
+        Weights of the nearest mixture of the anchors' rows for every row of the embedding.
     moment : ndarray of shape (K, K)
     prevalence : ndarray of shape (K,)
     anchor_documents, anchor_probability : ndarray of shape (K,)
         Document frequency of each anchor, and its probability in its topic.
     exclusive_share : ndarray of shape (K,)
-        Of each topic in words of its own.
+        Probability of each topic's exclusive words in it.
     documents : Documents
     words : Words
     dirichlet_total : float
@@ -55,27 +53,27 @@ class AnchorFit:
 
 
 def topic_error_checks(parts: PartErrors, limit: float = TRUSTED, n_documents: int = 0) -> list[Check]:
-    """The lines on expected errors of topics."""
+    """Return the checks on the expected errors of topics."""
     symbol, unit = "mean |A_k - A'_k|_1", "0 is exact, 2 is all wrong"
     return error_checks(parts, limit, symbol, unit, "topic", n_rows=n_documents)
 
 
 def anchor_checks(fit: AnchorFit, parts: PartErrors, limit: float) -> list[Check]:
-    """The lines of the evidence table; those about documents only where the model was fitted on documents."""
+    """Return the checks of a fit; those on documents only if there are documents."""
     document_checks = [*_anchor_frequency(fit), *_omitted_data(fit), *_theorems(fit)] if fit.documents.used else []
     errors = topic_error_checks(parts, limit, fit.documents.used)
     return [*errors, *_simplex(fit), *_exclusive_words(fit), *_topic_mixture(fit), *document_checks]
 
 
 def exclusive_share(topics: np.ndarray, prevalence: np.ndarray) -> np.ndarray:
-    """Probability of the words that are mostly of one topic, 80% of their occurrences at least, in each topic, shape (K,)."""
+    """Return the probability of each topic's exclusive words, with 80% of their occurrences in it, shape (K,)."""
     joint = prevalence[:, None] * topics
     is_exclusive = joint >= _EXCLUSIVE_SHARE * joint.sum(axis=0)
     return np.asarray((topics * is_exclusive).sum(axis=1))
 
 
 def unexplained_share(embedding: Embedding) -> float:
-    """Share of the co-occurrence matrix, noise aside, that the topics do not explain (see `left_out`)."""
+    """Return the share of the co-occurrence matrix, without noise, that the topics do not explain (see `left_out`)."""
     if not len(embedding.spectrum) or not embedding.noise > 0:
         return 0.0
     return left_out(embedding.spectrum, embedding.sketch.shape[1], embedding.noise_edge(), first=1)
@@ -95,20 +93,21 @@ def _simplex(fit: AnchorFit) -> list[Check]:
     lines = [
         Check(
             "anchor simplex", "sigma_min", smallest, above(anchor_noise, "noise of a row") if is_noise_known else None,
-            "Smallest singular value of the anchors' rows: how far the topics are from being confused.",
+            "Smallest singular value of the anchors' rows: the larger, the better the topics can be distinguished.",
             "Def. 4.1, Thm. 4.3",
         ),
         Check(
             "outside the simplex", "|x - CS|^2", beyond, at_most(0.1),
-            "Share of the words' variation that no mixture of anchors explains, beyond noise.", "Def. 3.1",
+            "Share of the words' variation beyond noise that no mixture of anchors explains.", "Def. 3.1",
         ),
     ]  # fmt: skip
     if len(fit.embedding.spectrum) and is_noise_known:
         lines += rank_checks(fit.embedding.spectrum, fit.embedding.noise_edge(), k, reference="sec. 3.3", veto=0.5)
         lines.append(
             Check(
-                "goodness of fit", "|lambda_left| / |lambda|", unexplained_share(fit.embedding), at_most(_MAX_UNEXPLAINED, "of the fit"),
-                "Share of the co-occurrence of words, noise aside, that the topics do not explain. It widens the "
+                "goodness of fit", "|lambda_left| / |lambda|", unexplained_share(fit.embedding),
+                at_most(_MAX_UNEXPLAINED, "of the fit"),
+                "Share of the co-occurrence of words, without noise, that the topics do not explain. It widens the "
                 "errors.",
                 "not in the papers", "caution",
                 "The documents have structure that these topics do not explain: compare with other numbers of them.",
@@ -124,8 +123,8 @@ def _exclusive_words(fit: AnchorFit) -> list[Check]:
     return [
         Check(
             "words of its own", "", float(fit.exclusive_share[poorest]), at_least(_MIN_EXCLUSIVE_MASS),
-            f"Probability in topic {poorest} of words that are mostly of that topic. Anchors need some: without them it may be "
-            "mixed with others, and parts of the data are mixed alike.", "Def. 3.1", "caution",
+            f"Probability in topic {poorest} of words that occur mostly in that topic. Anchors need such words: without "
+            "them the topic may be mixed with others, in the same way in all parts of the data.", "Def. 3.1", "caution",
             f"Topic {poorest} has hardly any words of its own: compare with latent Dirichlet allocation, which needs none.",
         )
     ]  # fmt: skip
@@ -143,7 +142,7 @@ def _anchor_frequency(fit: AnchorFit) -> list[Check]:
 
 
 def _frequency(fit: AnchorFit) -> np.ndarray:
-    """Probability of each anchor in the corpus, shape (K,)."""
+    """Return the probability of each anchor in the corpus, shape (K,)."""
     return fit.anchor_probability * fit.prevalence
 
 
@@ -169,7 +168,7 @@ def _omitted_data(fit: AnchorFit) -> list[Check]:
         ),
         Check(
             "words dropped", "", float(words.n_unseen), None,
-            f"Never seen. {words.n_merged} more are too rare to learn and share one runoff word; {words.n_kept} were kept.",
+            f"They never occur. {words.n_merged} more are too rare and share one runoff word; {words.n_kept} were used.",
             "Lemma 3.16",
         ),
     ]  # fmt: skip
@@ -192,19 +191,20 @@ def _theorems(fit: AnchorFit) -> list[Check]:
     eps = 0.1
     n_documents = bounds.topic_documents(eps, condition=gamma, **size)
     n_documents_lda = bounds.dirichlet_topic_documents(eps, alpha0=fit.dirichlet_total, **size)
-    robustness = float(1 / np.linalg.norm(np.linalg.pinv(fit.vertices), axis=0).max())  # least distance to a span
+    robustness = float(1 / np.linalg.norm(np.linalg.pinv(fit.vertices), axis=0).max())  # smallest distance to a span
     limit = bounds.anchor_noise_limit(robustness, k)
     noise = float(np.sqrt(np.max(fit.embedding.noise / np.maximum(_frequency(fit), np.finfo(float).tiny))))
     n_used = float(fit.documents.used)
     return [
         Check(
             "documents, Theorem 3.4", "m", n_used, None,
-            f"The worst-case theorem asks for {n_documents:.1e} (constant 1) for an entry-wise error of 0.1; practice needs far "
-            "fewer.", "Thm. 3.4",
+            f"The worst-case theorem asks for {n_documents:.1e} (constant 1) for an entry-wise error of 0.1; practice needs "
+            "far fewer.", "Thm. 3.4",
         ),
         Check(
             "documents, Theorem 3.17", "m", n_used, None,
-            f"Under LDA, for the Dirichlet parameters too, the theorem asks for {n_documents_lda:.1e} (constant 1).", "Thm. 3.17",
+            f"Under LDA, for the Dirichlet parameters too, the theorem asks for {n_documents_lda:.1e} (constant 1).",
+            "Thm. 3.17",
         ),
         Check(
             "noise, Theorem 4.3", "eps", noise, None,

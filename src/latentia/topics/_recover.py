@@ -17,14 +17,14 @@ from ._embedding import Embedding
 def recover_topics(
     embedding: Embedding, anchors: list[Anchor], codes: np.ndarray, *, tol: float, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Topics (K, V') by least squares in the embedding: RecoverL2 (section 4.1)."""
+    """Recover topics (K, V') by least squares in the embedding: RecoverL2 (section 4.1)."""
     vertices = vertex_rows(embedding, anchors, codes)
     weights = simplex_least_squares(embedding.rows, vertices, tol=tol, n_jobs=n_jobs)
     return _bayes(weights, embedding.marginal)
 
 
 def _bayes(weights: np.ndarray, marginal: np.ndarray) -> np.ndarray:
-    """Topics, shape (K, V), from P(topic | word), shape (V, K), and P(word), shape (V,)."""
+    """Apply Bayes' rule to P(topic | word), shape (V, K), and P(word), shape (V,): topics of shape (K, V)."""
     joint = (weights * marginal[:, None]).T
     prevalence = joint.sum(axis=1, keepdims=True)
     if not (prevalence > 1e-12 * prevalence.sum()).all():

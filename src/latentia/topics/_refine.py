@@ -1,8 +1,8 @@
-"""Refinement of topics by the words of all documents, from topics that a recovery found. Outside the theorems.
+"""Refinement of recovered topics by the words of all documents, outside the theorems.
 
-Topics are sampled (`latentia.topics._sampling`), from the start that predicts held-out words best. Sampling believes that
-proportions are Dirichlet. Where they are not, sweeps of collapsed variational Bayes (`latentia.topics._collapsed`) or the
-recovered topics as they are may predict better; held-out words decide that too.
+Topics are sampled (`latentia.topics._sampling`) from the start that predicts held-out words best. Sampling assumes Dirichlet
+proportions. If they are not Dirichlet, sweeps of collapsed variational Bayes (`latentia.topics._collapsed`) or the recovered
+topics may predict better; held-out words decide that too.
 """
 
 from __future__ import annotations
@@ -26,46 +26,37 @@ from ._collapsed import SweepUpdate, allocate_shares, fit_in_memory
 from ._ordering import CanonicalOrder
 from ._sampling import MAX_OCCURRENCES, TopicPosterior, is_samplable, mean_proportions, sample_topics
 
-_N_FOLDS, _N_STRETCHES = (
-    4,
-    1000,
-)  # folds for the choice of a way; stretches of documents, in canonical order, that stay together
+_N_FOLDS = 4  # Folds for the choice of a way.
+_N_STRETCHES = 1000  # Stretches of documents, in canonical order, that stay in one of these folds.
 _COMPARISON_SMOOTHING = (
-    1e-3  # share of the word frequencies in topics that are compared: more of them would hide what is gained
+    1e-3  # Share of the word frequencies in compared topics: a larger one would hide what they gain.
 )
-_PREDICTED_WORDS = 200_000  # words of documents by which ways are compared
-SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
+_PREDICTED_WORDS = 200_000  # Words of the documents that compare the ways.
+SMOOTHING = 0.05  # Share of the word frequencies in topics, for likelihoods.
 LARGE = 5_000_000
-"""Stored counts from which on documents keep their order, and sweeps are not tried beside sampling."""
+"""From this many stored counts on, documents keep their order, and sweeps do not compete with sampling."""
 MAX_RELATIVE_GAIN = 5e-4
-"""Share of the log-likelihood that topics still gain at most which have converged."""
-_N_AVERAGED, _N_AVERAGED_OF_PART = 40, 20  # sweeps of a chain after its burn-in
-_MAX_WORDS_OF_CHOICE = 2_000_000  # occurrences of words on which the start is chosen
-_SHORT_BURN_IN = 20  # sweeps of chains that only tell which start is best
-_DEVIATIONS = 2.0  # standard errors by which another method than sampling must predict better
+"""Converged topics gain at most this share of the log-likelihood."""
+_N_AVERAGED, _N_AVERAGED_OF_PART = 40, 20  # Sweeps of a chain after its burn-in, of all documents and of a subset.
+_MAX_WORDS_OF_CHOICE = 2_000_000  # Occurrences of words for the choice of the start.
+_SHORT_BURN_IN = 20  # Sweeps of the chains that choose the start.
+_DEVIATIONS = 2.0  # Standard errors by which another method must predict better than sampling.
 # Nats a word, a tenth of a percent of perplexity: sweeps won by .00015 where sampled topics were nearer to the truth.
 _MIN_GAIN = 1e-3
-_ALPHA, _WORD_PRIOR = 0.05, 0.03  # pseudo-counts of sweeps: of a topic in a document, of a word in a topic
-_SOFT_WEIGHT = 0.5  # weight of the topics in a soft start, beside the word frequencies
-_SEARCH_WEIGHT = 0.1  # the same of those that a search starts with
-_PINCH = 1e-6  # of the word frequencies in other starts of sweeps, so that every word is possible
-_CANDIDATES_PER_TOPIC = 1.5  # topics that a search starts with, for each that is asked for
-_MAX_SEARCH_WORK = 100_000_000  # stored counts times topics that a search reads
-_SEARCH_SWEEPS, _JOINING_WAVES, _SWEEPS_PER_WAVE = (
-    10,
-    5,
-    2,
-)  # sweeps before topics are joined; waves of joining; sweeps after each
-_STOPPING_RULE = (
-    3e-5,
-    2,
-    10,
-)  # relative gain of a sweep that is as good as nothing, times in a row, after so many sweeps
-_LARGE_STOPPING_RULE = MAX_RELATIVE_GAIN, 1, 6  # the same of so many counts
+_ALPHA, _WORD_PRIOR = 0.05, 0.03  # Pseudo-counts of sweeps: of a topic in a document, and of a word in a topic.
+_SOFT_WEIGHT = 0.5  # Weight of the topics in a soft start; the rest are word frequencies.
+_SEARCH_WEIGHT = 0.1  # The same at the start of a search.
+_PINCH = 1e-6  # Weight of the word frequencies in other starts of sweeps, so that every word is possible.
+_CANDIDATES_PER_TOPIC = 1.5  # Topics at the start of a search, for each topic of the result.
+_MAX_SEARCH_WORK = 100_000_000  # Stored counts times topics that a search reads.
+_SEARCH_SWEEPS = 10  # Sweeps before topics are joined,
+_JOINING_WAVES, _SWEEPS_PER_WAVE = 5, 2  # waves of joining, and sweeps after each.
+_STOPPING_RULE = 3e-5, 2, 10  # Negligible relative gain of a sweep, how often in a row, and the fewest sweeps.
+_LARGE_STOPPING_RULE = MAX_RELATIVE_GAIN, 1, 6  # The same for large corpora.
 
 
 class Way(NamedTuple):
-    """How topics are refined.
+    """A start and a method of refinement.
 
     Attributes
     ----------
@@ -80,19 +71,19 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class TopicRefinement:
-    """What refinement makes of topics.
+    """Refined topics, with their errors.
 
     Attributes
     ----------
     topics : ndarray of shape (K, V)
     dirichlet : ndarray of shape (K,) or None
-        Parameters of the proportions; None where nothing was refined.
+        Parameters of the proportions; None without refinement.
     shares : ndarray of shape (K,)
-        Of the topics in all words; empty where nothing was refined.
+        Shares of the topics in all words; empty without refinement.
     refinement : Refinement
     way : Way
     spread, noise, confusions
-        As of `SampledTopics`; empty where topics are not sampled.
+        As in `TopicPosterior`; empty without sampling.
     drift : float or None
     """
 
@@ -108,11 +99,11 @@ class TopicRefinement:
 
     @property
     def is_swept(self) -> bool:
-        """Whether these are other than they were."""
+        """Return True if refinement has changed the topics."""
         return self.dirichlet is not None
 
     def reorder(self, order: np.ndarray) -> TopicRefinement:
-        """Return the same with the topics in another order."""
+        """Return these topics in another order."""
         names = ("topics", "dirichlet", "shares", "spread", "noise")
         values = {name: getattr(self, name) for name in names}
         values = {name: value[order] for name, value in values.items() if value is not None and len(value)}
@@ -120,25 +111,25 @@ class TopicRefinement:
 
     @classmethod
     def unrefined(cls, topics: np.ndarray) -> TopicRefinement:
-        """The topics as they are."""
+        """Return topics without refinement."""
         empty, confusions = np.empty(0), np.empty((0, len(topics), len(topics)))
         return cls(topics, None, empty, Refinement.none(), Way("recovered", "none"), empty, empty, confusions)
 
 
 @dataclass(frozen=True)
 class DocumentSet:
-    """Documents that topics are refined on.
+    """Documents on which topics are refined.
 
     Attributes
     ----------
-    order : OwnOrder
+    order : CanonicalOrder
     frequencies : ndarray of shape (V,)
-        Of the words, by the columns of the data.
+        Frequencies of the words, by the columns of the data.
     n_entries : float
-        Stored counts, at least about.
+        Number of stored counts, at least about.
     share : float
-        Of all documents. So large a part of what is sampled of all is sampled of these: what a part tells of two methods then
-        holds of all documents.
+        Share of these documents among all. Their part in the sampled words is the same, so that a comparison of two methods on
+        a part of the documents holds for all of them.
     n_jobs, progress
         As in `latentia.passes.accumulate`.
     """
@@ -152,12 +143,12 @@ class DocumentSet:
 
     @cached_property
     def table(self) -> sparse.csr_array | None:
-        """Whole counts that can be sampled, of at most their share of `MOST_OCCURRENCES` words, if they are whole."""
+        """Counts to sample, of at most their share of `MAX_OCCURRENCES` words; None if they are not whole numbers."""
         table = _sample_documents(self.order.blocks, self.n_entries, self.share * MAX_OCCURRENCES)
         return table if is_samplable(table) else None
 
     def subsample(self) -> DocumentSet:
-        """As many documents as tell which start is best."""
+        """Select as many documents as the choice of a start needs."""
         table = self.table
         if table is None or table.sum() <= _MAX_WORDS_OF_CHOICE:
             return self
@@ -165,22 +156,22 @@ class DocumentSet:
         return replace(self, order=replace(self.order, blocks=Blocks.from_array(table)), n_entries=float(table.nnz))
 
     def smooth(self, topics: np.ndarray) -> np.ndarray:
-        """Topics over the columns of the table, with a share of the word frequencies."""
+        """Smooth topics by the word frequencies, over the columns of the table."""
         return self.order.arrange(smooth_topics(topics, self.frequencies, SMOOTHING))
 
 
 class Starts(NamedTuple):
-    """What refinement may start from.
+    """Starts of a refinement.
 
     Attributes
     ----------
     recovered : ndarray of shape (K, V)
-        Topics in whose order the refined ones come.
+        Recovered topics, which give the order of the refined ones.
     dirichlet : ndarray of shape (K,) or None
-        Parameters of their proportions, where they are recovered as well.
+        Parameters of their proportions, if recovered.
     topics_of : dict from names to functions
-        Each returns topics of shape (K', V), or None where there are none; sweeps start at the last one. More than K topics
-        start a search: those that are most alike are joined on the way.
+        Each returns topics of shape (K', V), or None; sweeps start at the last one. More than K topics start a search that
+        joins the most similar ones on the way.
     """
 
     recovered: np.ndarray
@@ -189,30 +180,30 @@ class Starts(NamedTuple):
 
 
 def n_candidates(n_topics: int, rank: int) -> int:
-    """Return with how many topics a search starts, in data that carries so many directions above its noise."""
+    """Return the number of topics at the start of a search, in data with ``rank`` directions above the noise."""
     return max(min(int(_CANDIDATES_PER_TOPIC * n_topics), rank), n_topics)
 
 
 @dataclass
 class Refiner:
-    """Refinement on all documents and on parts of them; parts go the way of all.
+    """Refinement on all documents and on subsets, which are refined in the same way.
 
     Parameters
     ----------
-    order : OwnOrder
+    order : CanonicalOrder
     folds : Folds
-        Of the rows of the table, for parts.
+        Folds of the rows of the table, for subsets.
     choice_folds : Folds
-        The same for the choice of the way: those that hang on the content of the documents alone, where they can.
+        Folds for the choice of the way, which depend on the content of the documents alone where possible.
     frequencies : ndarray of shape (V,)
     n_entries : float
-        Stored counts of all documents, at least about.
+        Number of stored counts of all documents, at least about.
     steps : int or "auto"
-        So many sweeps, or as many as it takes to converge.
+        Number of sweeps, or "auto" until convergence.
     starts_of : callable
-        Of groups of documents, of ``choice_folds``: `Starts`.
+        Returns the `Starts` of groups of documents, of ``choice_folds``.
     alpha_sum : float, optional
-        Sum of the Dirichlet parameters, where it is known.
+        Sum of the Dirichlet parameters, if known.
     n_jobs, progress
         As in `latentia.passes.accumulate`.
     """
@@ -230,20 +221,20 @@ class Refiner:
     _first_half: TopicRefinement | None = None
 
     def refine_groups(self, groups: tuple[int, ...], starts: Starts) -> TopicRefinement:
-        """Return the topics of some groups."""
+        """Refine the topics of some groups."""
         way, n_averaged = self.way, _N_AVERAGED if groups == self.folds.all else _N_AVERAGED_OF_PART
         documents = self._documents(groups, self.folds)
         has_only_anchors = starts.dirichlet is None and len(starts.topics_of) == 1
         in_memory = fit_in_memory(self.n_entries, len(starts.recovered))
         if way is None and self.steps == "auto" and has_only_anchors and not in_memory and documents.table is None:
-            return TopicRefinement.unrefined(starts.recovered)  # What packed shares leave out is more than anchors err.
+            return TopicRefinement.unrefined(starts.recovered)  # Packing loses more than the error of the anchors.
         if self._first_half is not None and self.folds is self.choice_folds and groups == self.folds.splits[0][0]:
             return self._first_half
         return refine_topics(starts, documents, self.steps, way, self.alpha_sum, n_averaged=n_averaged)
 
     @cached_property
     def way(self) -> Way | None:
-        """The way by which topics of one half of the documents predict the other half best; None where there is no choice."""
+        """The way by which topics of one half of the documents predict the other half best; None without a choice."""
         if self.steps != "auto" or not self.choice_folds.splits:
             return None
         first, second = self.choice_folds.splits[0]
@@ -265,7 +256,7 @@ class Refiner:
 
 
 def content_folds(order: CanonicalOrder, folds: Folds) -> Folds:
-    """Return folds that hang on the content of the documents alone, copies mostly together; as they are where they cannot."""
+    """Return folds by the content of the documents, with copies mostly together; without canonical order the same folds."""
     if order.rows is None or folds.n != _N_FOLDS:
         return folds
     return Folds(_N_FOLDS, 0, max(1, order.blocks.n_rows // _N_STRETCHES))
@@ -281,7 +272,7 @@ def refine_topics(
     burn_in: int | Literal["auto"] = "auto",
     n_averaged: int = _N_AVERAGED,
 ) -> TopicRefinement:
-    """Refine topics; without a way they are sampled from the first start, or swept from the last if they cannot be."""
+    """Refine topics. Without a way, sample from the first start, or sweep from the last one if sampling is impossible."""
     recovered, dirichlet, topics_of = starts
     table, k = documents.table, len(recovered)
     if way is None or steps != "auto":
@@ -292,7 +283,7 @@ def refine_topics(
     start = topics_of[way.start]() if way.start in topics_of else None
     start = recovered if start is None else start
     if way.method == "sweeps" or table is None:
-        if way.start != next(iter(topics_of)):  # The parameters are those of other topics.
+        if way.start != next(iter(topics_of)):  # The Dirichlet parameters belong to the topics of the first start.
             dirichlet = None if alpha_sum is None else np.full(k, alpha_sum / k)
         swept = _sweep(start, k, documents, steps, dirichlet)
         return _match_to_recovered(recovered, swept, documents, way)
@@ -310,7 +301,7 @@ def refine_topics(
 def _choose_way(
     starts: Starts, documents: DocumentSet, held_out: sparse.csr_array, alpha_sum: float | None
 ) -> tuple[Way, TopicRefinement]:
-    """Return the way whose topics predict half of the words of other documents best from the other half, and its topics."""
+    """Choose the way whose topics predict half of the words of held-out documents best; return it and its topics."""
     start_names, (observed, hidden), k = list(starts.topics_of), split_tokens(held_out), len(starts.recovered)
     subsample = documents.subsample()
 
@@ -350,7 +341,7 @@ def _choose_way(
 
 
 def _reduce_topics(topics: np.ndarray, n_topics: int, documents: DocumentSet) -> np.ndarray:
-    """Return so many topics; of more, those that a search leaves."""
+    """Reduce topics to ``n_topics`` by a search that joins them."""
     if len(topics) <= n_topics:
         return topics
     table = sparse.csr_array(_search_rows(documents.order.blocks, documents.n_entries, len(topics)))
@@ -358,7 +349,7 @@ def _reduce_topics(topics: np.ndarray, n_topics: int, documents: DocumentSet) ->
 
 
 def _sample_documents(blocks: Blocks, n_entries: float, max_words: float) -> sparse.csr_array:
-    """Return documents of at most about so many words, spread evenly; ``n_entries`` counts are stored."""
+    """Sample documents of at most about ``max_words`` words, evenly spread; ``n_entries`` counts are stored."""
     share = max_words / max(n_entries, 1.0)
     table = sparse.csr_array(blocks.table() if share >= 1 else blocks.some_rows(int(share * blocks.n_rows))[0])
     share = max_words / max(float(table.sum()), 1.0)
@@ -368,10 +359,10 @@ def _sample_documents(blocks: Blocks, n_entries: float, max_words: float) -> spa
 def include_posterior_spread(
     parts: PartErrors, refined: TopicRefinement | None, recovered: np.ndarray, prediction_checks: Sequence[Check]
 ) -> PartErrors:
-    """Return expected errors that are at least the posterior's own, and know the noise of the draws.
+    """Widen expected errors to at least the spread of the posterior and the noise of the draws.
 
-    Topics that do not predict other documents are all near the word frequencies, and so are those of any part: that parts
-    agree says nothing then, and an error is at least the distance to the nearest topic of the moments.
+    Topics that do not predict held-out documents are near the word frequencies, in every subset, so that the agreement of
+    subsets means nothing. An error is then at least the distance to the nearest recovered topic.
     """
     if refined is None:
         return parts
@@ -383,7 +374,7 @@ def include_posterior_spread(
 
 
 def refinement_checks(refined: TopicRefinement | None) -> list[Check]:
-    """Return the lines of the evidence on the refinement: whether it has converged, and the noise of the draws."""
+    """Return the checks on the convergence of the refinement and the noise of the draws."""
     if refined is None or refined.drift is None:
         return [] if refined is None else convergence_checks(refined.refinement, MAX_RELATIVE_GAIN)
     n_sweeps = len(refined.refinement.log_likelihood)
@@ -407,7 +398,7 @@ def _match_to_recovered(
     documents: DocumentSet,
     way: Way,
 ) -> TopicRefinement:
-    """Return refined topics over the columns of the data, each in the place of the recovered one that it is nearest to."""
+    """Return refined topics over the columns of the data, in the order of the nearest recovered ones."""
     empty = np.empty(0)
     if isinstance(result, TopicPosterior):
         converged = result.drift <= MAX_RELATIVE_GAIN
@@ -434,7 +425,7 @@ def _sweep(
     dirichlet: np.ndarray | None,
     blocks: Blocks | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Refinement]:
-    """Return topics over the columns of the table, Dirichlet parameters, shares and the sweeps, from a soft start."""
+    """Sweep from a soft start; return topics over the columns of the table, Dirichlet parameters, shares and sweeps."""
     n_entries = documents.n_entries if blocks is None else float(blocks.table().nnz)
     blocks = documents.order.blocks if blocks is None else blocks
     frequencies, initial_topics = (
@@ -465,13 +456,13 @@ def _sweep(
 
 
 def _search_rows(blocks: Blocks, n_entries: float, n_candidates: int) -> Any:
-    """Return as many documents as a search reads."""
+    """Return the documents that a search reads."""
     share = min(1.0, _MAX_SEARCH_WORK / (n_entries * n_candidates))
     return blocks.some_rows(int(share * blocks.n_rows))[0]
 
 
 def _search(candidates: np.ndarray, n_topics: int, documents: DocumentSet, table: sparse.csr_array) -> SweepUpdate:
-    """Sweep with more topics than asked for, and join those that are most alike, some at a time."""
+    """Sweep with more topics than asked for, and join the most similar ones in waves."""
     frequencies, blocks = documents.order.arrange(_smooth_frequencies(documents.frequencies)), Blocks.from_array(table)
     with allocate_shares(table.nnz, len(candidates), in_memory=True) as shares:
         softest = _SEARCH_WEIGHT * candidates + (1 - _SEARCH_WEIGHT) * frequencies
@@ -486,7 +477,7 @@ def _search(candidates: np.ndarray, n_topics: int, documents: DocumentSet, table
 
 
 def _stopping_rule(update: SweepUpdate, max_gain: float, n_calm: int, min_sweeps: int) -> Callable[[], bool]:
-    """Return a function that says whether the last sweeps gained as good as nothing."""
+    """Return a function that tests whether the last sweeps gained a negligible amount."""
 
     def converged() -> bool:
         values = np.array(update.log_likelihood[-n_calm - 1 :])
@@ -507,12 +498,12 @@ def completion_scores(
 
 
 def smooth_topics(topics: np.ndarray, word_frequencies: np.ndarray, weight: float) -> np.ndarray:
-    """Return topics mixed with the word frequencies, and these with a uniform pinch, so that every word is possible."""
+    """Mix topics with the word frequencies, and these with a small uniform part, so that every word is possible."""
     return (1 - weight) * topics + weight * _smooth_frequencies(word_frequencies)
 
 
 def round_topics(topics: np.ndarray) -> np.ndarray:
-    """Return the same to six binary digits."""
+    """Round topics to six binary digits."""
     digits, exponents = np.frexp(topics)
     return np.asarray(np.ldexp(np.rint(digits * 64) / 64, exponents))
 

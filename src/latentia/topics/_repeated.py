@@ -1,10 +1,10 @@
-"""Directions in which words co-occur in some documents, measured in others.
+"""Cross-validated eigenvalues: directions in which words co-occur in half of the documents, measured in the other half.
 
-Noise of D^-1/2 Q D^-1/2 has no sharp edge where lengths of documents differ much: every pair of words of a short document
-weighs a lot, and some such documents make an eigenvector of their own words. It is large in the documents that made it and,
-like all noise, has mean zero in any others. So eigenvectors of one half of the documents are measured in the other half:
-v^T S' v is near zero but for directions that documents have in common. Documents that are shorter than the mean weigh less, by
-their words, so that they do not crowd out these directions.
+The noise of D^-1/2 Q D^-1/2 has no sharp edge if the lengths of documents differ much: every pair of words of a short document
+has a large weight, and a few such documents make an eigenvector of their words. Its eigenvalue is large in the documents that
+made it and, like all noise, zero on average in others. So eigenvectors of one half of the documents are measured in the other
+half: v^T S' v is near zero except for directions that the documents share. Documents that are shorter than the mean have
+smaller weights, by their words, so that they do not displace these directions.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ._refine import LARGE
 def cross_validate_spectrum(
     blocks: Blocks, folds: Folds, frequent: np.ndarray, length: float, width: int
 ) -> np.ndarray:
-    """`repeated_spectrum` of two halves of documents, or of as many of them as are read into memory.
+    """Compute the `cross_validated_spectrum` of two halves of documents, or of as many of them as fit into memory.
 
     Parameters
     ----------
     blocks : Blocks
     folds : Folds
     frequent : ndarray of bool or int
-        Columns of words in so many documents (`min_documents_of_word`) that no few of them make a direction.
+        Columns of words in enough documents (`min_documents_of_word`) that a few documents do not make a direction.
     length, width
-        As in `repeated_spectrum`.
+        As in `cross_validated_spectrum`.
     """
     max_rows = int(LARGE / length)
     halves = [
@@ -41,7 +41,7 @@ def cross_validate_spectrum(
 
 
 def cross_validated_spectrum(halves: Sequence[sparse.csr_array], length: float, width: int) -> np.ndarray:
-    """Eigenvalues of D^-1/2 Q D^-1/2 as large as other documents have them, descending.
+    """Compute eigenvalues of D^-1/2 Q D^-1/2 in each half of the documents, measured in the other half, descending.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def cross_validated_spectrum(halves: Sequence[sparse.csr_array], length: float, 
     Returns
     -------
     ndarray of shape (width,)
-        The mean over both halves of what the other one has of each, zero beyond V; infinite where one has no pair of words.
+        Means over both halves, zero beyond V; infinite if a half has no pair of words.
     """
     sizes = [np.asarray(half.sum(axis=1)).ravel() for half in halves]
     weights = [np.where(n < 2, 0.0, np.minimum((n - 1) / length, 1.0)) for n in sizes]
@@ -77,7 +77,7 @@ def cross_validated_spectrum(halves: Sequence[sparse.csr_array], length: float, 
 def _product(
     table: sparse.csr_array, sizes: np.ndarray, weights: np.ndarray, scale: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """The product D^-1/2 Q D^-1/2 v, where documents have weights."""
+    """Return the function v -> D^-1/2 Q D^-1/2 v for documents with weights."""
     pairs = np.where(weights > 0, weights / np.maximum(sizes * (sizes - 1), 1.0), 0.0) / weights.sum()
     columns = sparse.csr_array(table.T)
     diagonal = columns @ pairs

@@ -1,4 +1,4 @@
-"""Posterior means of topics by collapsed Gibbs sampling whose draws hang on the content of the documents alone.
+"""Posterior means of topics by collapsed Gibbs sampling with draws that depend on the content of the documents alone.
 
 Model: a document has proportions from Dirichlet(alpha), a topic has word probabilities from Dirichlet(beta), and every
 occurrence of a word draws a topic and then the word. With proportions and topics integrated out, the topic z of an
@@ -6,20 +6,20 @@ occurrence of word w in document d has, given the topics of all others,
 
     P(z = k)  proportional to  (n_dk + alpha_k) (n_wk + beta_w) / (n_k + sum beta),
 
-n being the counts of the other occurrences: of topics in the document, of words in topics, of topics. A sweep draws every z
-anew. After a burn-in the probabilities themselves, not the draws, are summed over sweeps; the sums with beta, normalised,
+where n are the counts of the other occurrences: of topics in the document, of words in topics, and of topics. A sweep draws
+every z again. After a burn-in the probabilities, not the draws, are summed over sweeps; the sums plus beta, normalised,
 estimate the posterior mean of the topics.
 
-Documents are cut into groups by a hash of their content. Within a group every document sees the counts of words in topics
-as they stood before the group; whole numbers are added afterwards. A draw is a hash of the content of the document, the
-ordinal of its copy, the place of the word and the sweep. Probabilities are summed in multiples of 2^-20, which double
-precision adds exactly. So neither a seed nor the order of documents nor the number of threads enters the answer.
+Documents are split into groups by a hash of their content. Within a group every document uses the counts of words in topics
+from before the group; whole numbers are added afterwards. A draw is a hash of the content of the document, the number of its
+copy, the position of the word and the sweep. Probabilities are summed in multiples of 2^-20, which double precision adds
+exactly. So the result depends neither on a seed, nor on the order of documents, nor on the number of threads.
 
-The parameters alpha and beta follow Minka's fixed point on the counts. beta has a number for each word, shared by the
-topics: words that are common to all topics have a large one.
+The parameters alpha and beta follow Minka's fixed point on the counts. beta has an entry for each word, shared by the topics,
+which is large for words that are common to all topics.
 
-Proportions of real documents are seldom Dirichlet: some topics meet often, others never. So documents are of K kinds (32 at
-most), each with an alpha of its own, and a sweep draws the kind of every document as well. These alphas are shrunk to that
+Proportions of real documents are seldom Dirichlet: some topics often occur together, others never. So documents have one of K
+kinds (at most 32), each with its alpha, and a sweep draws the kind of every document as well. These alphas are shrunk to that
 of all documents. On planted worlds, two fits each from the true topics, the error with kinds is .75 of that with one kind for
 logistic-normal proportions, .996 to 1.008 for seven worlds with Dirichlet ones, and 1.02 to 1.08 for four topics of 80 words.
 With a given sum of alpha there is one kind.
@@ -28,8 +28,8 @@ Memory: 4 bytes for every occurrence of a word, and for every word and topic 20 
 
 Source: T. Griffiths, M. Steyvers, Finding scientific topics, PNAS 101, 2004, for the sampler; H. Wallach, D. Mimno, A.
 McCallum, Rethinking LDA: why priors matter, NIPS 2009, and T. Minka, Estimating a Dirichlet distribution, 2000, for the
-priors; D. Newman, A. Asuncion, P. Smyth, M. Welling, Distributed algorithms for topic models, JMLR 10, 2009, for documents
-that are updated together.
+priors; D. Newman, A. Asuncion, P. Smyth, M. Welling, Distributed algorithms for topic models, JMLR 10, 2009, for simultaneous
+updates of documents.
 """
 
 from __future__ import annotations
@@ -49,37 +49,34 @@ from ..system.threads import Parallel, for_chunks, threads
 from .prevalence import unmixing_matrix
 
 MAX_OCCURRENCES = 30_000_000
-"""Occurrences of words whose topics are sampled, in some 20 bytes each; a part of more documents has so many."""
+"""Sampled occurrences of words, in some 20 bytes each; of larger corpora a part of this size is sampled."""
 
 _N_GROUPS = 16  # More groups follow the sampler more closely, and cost more waits between threads.
-_INITIAL_ROUNDS = 3  # Rounds over a document with the topics of the start, before there are counts.
+_INITIAL_ROUNDS = 3  # Rounds over a document with the initial topics, before there are counts.
 _LANE_WIDTH = 8  # Topics are padded to a multiple of it.
-_N_EXACT_BINS, _BINS_PER_OCTAVE = (
-    64,
-    8,
-)  # Numbers of words below 64 have a bin of their own; each doubling beyond has eight.
+_N_EXACT_BINS = 64  # Numbers of words below 64 have a bin each,
+_BINS_PER_OCTAVE = 8  # and each doubling beyond has eight bins.
 _N_BINS = _N_EXACT_BINS + 24 * _BINS_PER_OCTAVE
-_PROBABILITY_UNIT = 1 << 20  # of probabilities
-_ALPHA, _ALPHA_SUM, _BETA = 0.1, 2.0, 0.05  # where the priors start: alpha, its sum at most, and beta
-_ALPHA_STEPS, _BETA_STEPS = 3, 2  # of the fixed point after each sweep
-_LEARNING_STARTS_AT = 3  # sweeps after which the priors are learned
-_MAX_KINDS = 32  # of documents
-_SHRINKAGE = 1.0  # occurrences of words that the alpha of all documents counts for in each kind
+_PROBABILITY_UNIT = 1 << 20  # Probabilities are sums of multiples of one over this.
+_ALPHA, _ALPHA_SUM, _BETA = 0.1, 2.0, 0.05  # Initial alpha, its largest initial sum, and initial beta.
+_ALPHA_STEPS, _BETA_STEPS = 3, 2  # Steps of the fixed points after each sweep.
+_LEARNING_STARTS_AT = 3  # Sweeps before the priors are estimated.
+_MAX_KINDS = 32  # Kinds of documents.
+_SHRINKAGE = 1.0  # Weight of the alpha of all documents in that of each kind, in occurrences of words.
 _MIN_ALPHA, _MIN_BETA, _MAX_BETA = 1e-3, 1e-6, 1e3
-_WINDOW, _DRIFT = 10, 2e-4  # The burn-in ends when the mean log-likelihood of so many sweeps rises by a smaller share.
-_ALPHA_DRIFT = (
-    0.02  # The same of the sum of alpha, which mixed documents take long to learn. It moves by .01 by chance.
-)
-_MIN_BURN_IN, _MAX_BURN_IN = 20, 100  # sweeps of a burn-in
-_MIN_BURN_IN_OF_PART, _MIN_AVERAGED = 15, 6  # sweeps of a burn-in, and averaged, where there are many documents
-_SPREAD_EVERY = 5  # averaged sweeps from one draw of the topics to the next
-_GIBBS_ROUNDS, _DOCUMENTS_AT_ONCE = (5, 20), 256  # over a document with given topics: before, and averaged
-_STREAM = 0x9E3779B97F4A7C15
+_WINDOW, _DRIFT = 10, 2e-4  # The burn-in ends when the mean log-likelihood of ten sweeps rises by a smaller share.
+_ALPHA_DRIFT = 0.02  # The same for the sum of alpha, which converges slowly for mixed documents; .01 is chance.
+_MIN_BURN_IN, _MAX_BURN_IN = 20, 100  # Sweeps of a burn-in.
+_MIN_BURN_IN_OF_PART, _MIN_AVERAGED = 15, 6  # Fewest sweeps of a burn-in, and of the average, for large corpora.
+_SPREAD_EVERY = 5  # Averaged sweeps from one draw of the topics to the next.
+_GIBBS_ROUNDS = 5, 20  # Rounds over a document with given topics: burn-in, and averaged.
+_DOCUMENTS_AT_ONCE = 256  # Documents that a thread takes at a time.
+_STREAM = 0x9E3779B97F4A7C15  # Odd multiplier of the hashes of copies.
 
 
 @dataclass(frozen=True)
 class TopicPosterior:
-    """Posterior means, and how far they can be trusted.
+    """Posterior means and their errors.
 
     Attributes
     ----------
@@ -89,15 +86,15 @@ class TopicPosterior:
     shares : ndarray of shape (K,)
         Shares of the topics in all words.
     spread : ndarray of shape (K,)
-        Mean l1 distance of topics that are drawn from the posterior to their mean.
+        Mean l1 distance of draws from the posterior to their mean.
     confusions : ndarray of shape (n_draws, K, K)
-        What errors of topics that are drawn from the posterior make of proportions (`latentia.topics.prevalence`).
+        Effect of the errors of draws from the posterior on proportions (`latentia.topics.prevalence`).
     noise : ndarray of shape (K,)
-        l1 error of the mean because so few sweeps are averaged: half of the distance between both halves of them.
+        l1 error of the mean from the finite number of sweeps: half of the distance between the means of both halves.
     log_likelihood : ndarray of shape (n_sweeps,)
-        Of all words, each predicted from all others, in nats.
+        Log-likelihood of all words, each predicted from all others, in nats.
     drift : float
-        Share of the log-likelihood that the second half of the averaged sweeps gains on the first.
+        Share of the log-likelihood that the second half of the averaged sweeps gains over the first.
     """
 
     topics: np.ndarray
@@ -111,7 +108,7 @@ class TopicPosterior:
 
 
 def is_samplable(table: sparse.csr_array) -> bool:
-    """Return True if all counts are whole, and no few documents have more words than can be held."""
+    """Return True if all counts are whole numbers and their words fit into memory."""
     return bool(table.sum() <= 2 * MAX_OCCURRENCES and (table.data == np.rint(table.data)).all())
 
 
@@ -127,27 +124,27 @@ def sample_topics(
     n_jobs: int | None = None,
     all_documents: Blocks | None = None,
 ) -> TopicPosterior:
-    """Run a chain and average it; then draw the topics of all documents once, if there are more.
+    """Run a chain and average it; if there are more documents than in the chain, then draw the topics of all once.
 
     Parameters
     ----------
     table : csr_array of shape (n, V)
         Whole counts, with documents and words in canonical order (`latentia.topics._ordering`).
     topics : ndarray of shape (K, V)
-        Where the chain starts, positive wherever there are words.
+        Initial topics, positive wherever there are words.
     burn_in : int or "auto"
-        Sweeps before the averaged ones; "auto" makes 20 to 100, until log-likelihood and alpha settle.
+        Sweeps before the averaged ones; "auto" runs 20 to 100, until log-likelihood and alpha converge.
     n_averaged : int
     effort : float
-        Share of the sweeps of a long burn-in, and of those averaged, that are made: at least 15 and 6 of them.
+        Share of the sweeps of a long burn-in, and of the averaged ones, that are run: at least 15 and 6.
     alpha : ndarray of shape (K,), optional
-        Where the Dirichlet parameters of the proportions start.
+        Initial Dirichlet parameters of the proportions.
     alpha_sum : float, optional
-        Their sum, where it is known.
+        Their sum, if known.
     n_jobs : int, optional
     all_documents : Blocks, optional
-        Documents of which ``table`` is a part. They are read once, and every block is drawn with the topics of the chain and
-        of the blocks before it.
+        Documents of which ``table`` is a part. They are read once; every block is drawn with the topics of the chain and of the
+        blocks before it.
     """
     n_workers = effective_n_jobs(n_jobs)
     with threads(n_workers) as parallel:
@@ -221,7 +218,7 @@ class TopicSampler:
     # --- sweeps -------------------------------------------------------------------------------------------------
 
     def burn_in(self, n_sweeps: int | Literal["auto"] = "auto", max_sweeps: int = _MAX_BURN_IN) -> None:
-        """Draw until the log-likelihood rises no more, or so many times."""
+        """Sweep until the log-likelihood converges, or ``n_sweeps`` times."""
         if n_sweeps != "auto":
             for _ in range(n_sweeps):
                 self._sweep()
@@ -238,7 +235,7 @@ class TopicSampler:
                     return
 
     def average(self, n_sweeps: int) -> None:
-        """Draw so many times, and sum the probabilities."""
+        """Sweep ``n_sweeps`` times, and sum the probabilities."""
         self._sums = np.zeros((self._n_workers, *self._by_word.shape))
         first_half = self.topics
         for i in range(n_sweeps):
@@ -261,7 +258,7 @@ class TopicSampler:
 
     @property
     def topics(self) -> np.ndarray:
-        """Posterior mean of the topics by the sums of probabilities, or by the counts before there are any, (K, V)."""
+        """Posterior mean of the topics, (K, V), by the sums of probabilities or, before averaging, by the counts."""
         sums: np.ndarray = self.counts.astype(np.float64)
         if self._n_averaged:
             sums = self._sums.sum(axis=0)[:, : self.n_topics] / (_PROBABILITY_UNIT * self._n_averaged)
@@ -322,7 +319,7 @@ class TopicSampler:
         self._refresh_weights()
 
     def _refresh_weights(self) -> None:
-        """Set what is read of counts and priors."""
+        """Update the weights of words from counts and priors."""
         self._by_word[:, : self.n_topics] = self.counts + self.beta[:, None]
         self._set_totals()
 
@@ -331,8 +328,10 @@ class TopicSampler:
 
 
 def draw_errors(parameters: np.ndarray, topics: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the l1 distance of draws from Dirichlet distributions, (V, K), to their means, (K, V); and their confusion."""
-    rng = np.random.default_rng(number)  # Words are in canonical order, so that a fixed seed makes no choice.
+    """Draw topics from Dirichlet distributions, (V, K); return their l1 distances to the means (K, V), and the confusion."""
+    rng = np.random.default_rng(
+        number
+    )  # Words are in canonical order, so that a fixed seed does not depend on the input.
     draws = rng.standard_gamma(parameters)
     error = draws / np.maximum(draws.sum(axis=0), 1e-300) - topics.T
     return np.abs(error).sum(axis=0), unmixing_matrix(topics, topics.mean(axis=0)) @ error
@@ -341,7 +340,7 @@ def draw_errors(parameters: np.ndarray, topics: np.ndarray, number: int) -> tupl
 def mean_proportions(
     table: sparse.csr_array, topics: np.ndarray, alpha: np.ndarray, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Return posterior means of the proportions of documents under given topics, shape (n, K), by sampling.
+    """Sample the posterior means of the proportions of documents under given topics, shape (n, K).
 
     Parameters
     ----------
@@ -363,7 +362,7 @@ def mean_proportions(
 
 
 def document_keys(table: sparse.csr_array) -> np.ndarray:
-    """Return a key for every document: a hash of its words, of its ordinal among its copies, and of the number of words."""
+    """Return a hash of every document's words, its number among its copies, and the number of all words."""
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
     entries = mixed_bits(table.indices.astype(np.uint64) + np.uint64(1)) ^ table.data.astype(np.uint64)
     content = np.full(table.shape[0], np.uint64(table.data.sum()))
@@ -376,15 +375,15 @@ def document_keys(table: sparse.csr_array) -> np.ndarray:
 
 
 def _estimate_alpha(alpha: np.ndarray, histogram: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:
-    """Return Minka's fixed point for each kind of documents, shape (n_kinds, K).
+    """Take steps of Minka's fixed point for each kind of documents, shape (n_kinds, K).
 
     Parameters
     ----------
     alpha : ndarray of shape (n_kinds, K)
     histogram : ndarray of shape (n_kinds, 2, K + 1, n_bins)
-        Documents and their words by numbers of words in a topic, the last row by lengths.
+        Documents and their words by numbers of words in a topic; the last row is by length.
     center : ndarray of shape (K,), optional
-        What the parameters are shrunk to.
+        Center to which the parameters are shrunk.
     """
     n_kinds, k = alpha.shape
     kind, topic, bin_number = np.nonzero(histogram[:, 0])
@@ -403,9 +402,9 @@ def _estimate_alpha(alpha: np.ndarray, histogram: np.ndarray, center: np.ndarray
 
 
 def _log_rising_factorials(alpha: np.ndarray, n_documents: np.ndarray) -> np.ndarray:
-    """Return log Gamma(n + alpha_k) / Gamma(alpha_k) of every kind, topic and n below 64, shape (n_kinds, K + 2, 64).
+    """Return log Gamma(n + alpha_k) / Gamma(alpha_k) for every kind, topic and n below 64, shape (n_kinds, K + 2, 64).
 
-    The last two rows are minus the same of the sum of alpha, and the log of the share of the kind.
+    The last two rows are minus the same for the sum of alpha, and the log share of the kind.
     """
     n = np.arange(_N_EXACT_BINS)
     parameters = np.column_stack([alpha, alpha.sum(axis=1)])[:, :, None]
@@ -419,7 +418,7 @@ _NO_KINDS = np.empty((0, 0, _N_EXACT_BINS))
 
 
 def _estimate_beta(beta: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return Minka's fixed point from the counts of words in topics, shape (V, K)."""
+    """Take steps of Minka's fixed point from the counts of words in topics, shape (V, K)."""
     words, topics = np.nonzero(counts)
     values, totals = counts[words, topics].astype(np.float64), counts.sum(axis=0)
     for _ in range(_BETA_STEPS):
@@ -457,10 +456,9 @@ def _draw_topics(
 ):
     """Draw topics for the words of some documents; return their log-likelihood in units of 2^-20 nats.
 
-    ``alphas`` are those of the kinds of documents; kinds are drawn anew with ``log_rising`` (`_log_rising`), and else they are
-    the topic that a document has most of. ``by_word`` and ``inverse`` are counts with their prior and one over their sums;
-    or, where nothing has ``started``, topics
-    and ones. ``sums``, if it has rows, gains the probabilities.
+    ``alphas`` are those of the kinds of documents. Kinds are drawn with ``log_rising`` (`_log_rising_factorials`); without it
+    the kind of a document is its most frequent topic. ``by_word`` and ``inverse`` are counts with their prior and one over
+    their sums; or, before the chain has ``started``, topics and ones. ``sums``, if it has rows, receives the probabilities.
     """
     n_kinds, k = alphas.shape
     n_topics = histogram.shape[2] - 1
@@ -522,7 +520,7 @@ def _draw_topics(
                         s = ((q0 + q1) + (q2 + q3)) + ((q4 + q5) + (q6 + q7))
                         blocks[b] = s
                         total += s
-                    # The weights lack the change by the last word: a wide load right after a narrow store would wait for it.
+                    # The weights lack the change of the last word, since a wide load right after a narrow store would stall.
                     if last_old != last_new:
                         weight[last_old] = (in_document[last_old] + alpha[last_old]) * inverse[last_old]
                         weight[last_new] = (in_document[last_new] + alpha[last_new]) * inverse[last_new]
@@ -633,7 +631,7 @@ def _add_to_histogram(histogram, row, n):
 
 @njit(nogil=True, cache=True)
 def _apply_changes(documents, indptr, indices, data, tokens, old, new, counts, totals, by_word):
-    """Count the topics that words have changed to."""
+    """Update the counts for the words whose topics have changed."""
     for d in documents:
         t = tokens[d]
         for e in range(indptr[d], indptr[d + 1]):

@@ -1,20 +1,20 @@
-"""Which words of a topic are shown first?
+"""Order in which the words of a topic are shown.
 
-A broad topic has frequent words of several themes, and its most probable words need not belong together. First come those that
-surely occur in the same documents as the topic's other words. Of the 50 words of highest relevance r_i
-(`latentia.metrics.relevance`), with log lift l_i, word i scores
+A broad topic has frequent words of several themes, and its most probable words may not belong together. So words that certainly
+occur in the same documents as the topic's other words come first. Of the 50 words of highest relevance r_i
+(`latentia.metrics.relevance`), with log lift l_i, word i has the score
 
     sum_{j != i} exp(r_j) N_ij / sum_{j != i} exp(r_j) + 0.03 l_i.
 
-N_ij is their normalised pointwise mutual information in documents, of two standard errors less than the n_ij documents that
-have both, n_ij - 2 sqrt(n_ij), and -0.5 at least. Long documents have more of all words, so that independent words are
-expected in n_i n_j sum_d m_d^2 / (sum_d m_d)^2 of them together, where document d has m_d words. Without enough documents the
-order is that of lift.
+N_ij is their normalised pointwise mutual information in documents, from a lower bound of the n_ij documents that have both,
+n_ij - 2 sqrt(n_ij), and is at least -0.5. Long documents have more of all words, so that n_i n_j sum_d m_d^2 / (sum_d m_d)^2
+documents are expected to have two independent words, where document d has m_d words. Without enough documents the order is that
+of lift.
 
-In very short documents few pairs of words are surely together, and lift then prefers rare words that never are. Where fewer
-than half of the pairs of a topic's first ten words are surely together, two other orders are compared with this one: the same
-score among the 20 most probable words alone, and the order of probability. The topic has the order whose first ten words are
-most coherent in the documents (`latentia.metrics.npmi_coherence`).
+In very short documents few pairs of words certainly occur together, and lift then prefers rare words that never do. If fewer
+than half of the pairs of a topic's first ten words certainly occur together, two other orders compete: the same score among the
+20 most probable words, and the order of probability. The topic gets the order whose first ten words are most coherent in the
+documents (`latentia.metrics.npmi_coherence`).
 
 All constants were chosen on held-out documents of the Associated Press and the Bible, the 20 words on titles of papers.
 """
@@ -27,25 +27,25 @@ from scipy import sparse
 from ..metrics import relevance, top_words
 from ..metrics.coherence import npmi_of_words
 
-_N_CANDIDATES = 50  # of each topic, that come first
+_N_CANDIDATES = 50  # Words of each topic to be ordered.
 _N_PROBABLE = 20  # The narrow choice has this many of the most probable words.
 _MIN_SHARE_OF_PAIRS = (
-    0.5  # of the pairs of these words: 20 topics of AP and 20 Newsgroups have more, half of those of titles less
+    0.5  # Of the first ten words: topics of AP and 20 Newsgroups exceed it, half of those of titles do not.
 )
 _N_COMPARED = 10  # Orders are compared by this many words.
-_STANDARD_ERRORS = 2.0  # standard errors
-_MIN_PMI = -0.5  # mutual information, that of words which are hardly ever seen together
+_STANDARD_ERRORS = 2.0
+_MIN_PMI = -0.5  # Mutual information of words that hardly ever occur together.
 _LIFT_WEIGHT = 0.03
 _TINY = 1e-12
 
 
 def order_words(topics: np.ndarray, other_topics: np.ndarray, table: sparse.csr_array) -> np.ndarray:
-    """Columns of the first words of every topic in the order that they are shown, shape (K, M).
+    """Order the first words of every topic as they are shown: their columns, shape (K, M).
 
     Parameters
     ----------
-    topics, others : ndarray of shape (K, V)
-        Word probabilities in each topic, and outside of it.
+    topics, other_topics : ndarray of shape (K, V)
+        Word probabilities in each topic, and in the other topics.
     table : csr_array of shape (n_documents, V)
         Counts of words in documents.
     """
@@ -63,7 +63,7 @@ def order_words(topics: np.ndarray, other_topics: np.ndarray, table: sparse.csr_
 
 
 def _shares_of_sure_pairs(words: np.ndarray, table: sparse.csr_array) -> np.ndarray:
-    """Return the share of pairs of each topic's words (K, M) that are surely together in documents, shape (K,)."""
+    """Return the share of pairs of each topic's words (K, M) that certainly occur together, shape (K,)."""
     upper, shares = np.triu_indices(words.shape[1], 1), np.ones(len(words))
     for k, columns in enumerate(words):
         present = sparse.csc_array(table[:, columns] > 0, dtype=np.float64)
@@ -75,7 +75,7 @@ def _shares_of_sure_pairs(words: np.ndarray, table: sparse.csr_array) -> np.ndar
 def _order_by_company(
     words: np.ndarray, relevant: np.ndarray, lifts: np.ndarray, table: sparse.csr_array
 ) -> np.ndarray:
-    """Return words of every topic (K, M), those first that surely occur with the others."""
+    """Order the words of every topic (K, M) by their score: first those that certainly occur with the others."""
     bonuses = _LIFT_WEIGHT * np.take_along_axis(lifts, words, axis=1)
     weights = np.exp(np.take_along_axis(relevant, words, axis=1))
     used_words, places = np.unique(words, return_inverse=True)
@@ -90,13 +90,13 @@ def _order_by_company(
 
 
 def _means_off_diagonal(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weighted means of the rows of a table (M, M) without its diagonal, shape (M,)."""
+    """Return weighted means of the rows of a table (M, M) without its diagonal, shape (M,)."""
     weights = weights / weights.max() * (1 - np.eye(len(weights)))
     return np.asarray((weights * values).sum(axis=1) / np.maximum(weights.sum(axis=1), _TINY))
 
 
 def _conservative_pmi(present: sparse.csc_array, expected: float) -> np.ndarray:
-    """Least normalised mutual information of words, by the documents they are in (n, M), shape (M, M)."""
+    """Bound the normalised mutual information of words from below, by their presence in documents (n, M), shape (M, M)."""
     common = (present.T @ present).toarray()
     frequency, sure_counts = np.diag(common), common - _STANDARD_ERRORS * np.sqrt(common)
     is_sure, n = sure_counts > 0, max(present.shape[0], 1)

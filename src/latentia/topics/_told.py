@@ -1,9 +1,9 @@
-"""Do the words of documents tell the topics that their embeddings are in?
+"""Recall of the topics of documents from their words, on documents that the words were not learned from.
 
-Half of the documents teach word probabilities of the topics, by the topic that each document is most of; the others are given
-the topic under which their words are most likely (multinomial naive Bayes, all topics alike before a word is seen), and the
-other way round. Recall is the share of a topic's documents that come back. Words that have nothing to do with the topics have a
-mean recall of 1 / K, as they do where texts and embeddings are not in the same order.
+Half of the documents give word probabilities of the topics, by each document's main topic. Documents of the other half get the
+topic under which their words are most likely (multinomial naive Bayes with equal priors), and vice versa. Recall is the share of
+a topic's documents that get their topic. Words without relation to the topics have a mean recall of 1 / K, for instance if texts
+and embeddings are not in the same order.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..evidence import Check, above
 from ..metrics import word_probabilities
 from ..passes import Folds
 
-_PSEUDO_WORDS = 20.0  # words of the corpus that each topic has besides its own
-_STANDARD_ERRORS = 3.0  # standard errors above chance
+_PSEUDO_WORDS = 20.0  # Words of the corpus that are added to each topic.
+_STANDARD_ERRORS = 3.0  # The mean recall must exceed chance by these.
 
 
 def measure_word_recall(counts: sparse.csr_array, labels: np.ndarray, k: int, folds: Folds) -> np.ndarray:
-    """How often the words of a document of each topic name it, on other documents, shape (K,); NaN where there are none."""
+    """Measure how often words recall each topic on held-out documents, shape (K,); NaN for topics without documents."""
     is_first_half = np.isin(folds.of(np.arange(len(labels))), folds.splits[0][0])
     is_recalled = np.zeros(len(labels), dtype=bool)
     for is_learned in (is_first_half, ~is_first_half):
@@ -34,7 +34,7 @@ def measure_word_recall(counts: sparse.csr_array, labels: np.ndarray, k: int, fo
 
 
 def _predict_labels(learned: sparse.csr_array, labels: np.ndarray, held_out: sparse.csr_array, k: int) -> np.ndarray:
-    """The topic under which the words of other documents are most likely."""
+    """Return the topic under which the words of each held-out document are most likely."""
     shares = (labels[:, None] == np.arange(k)).astype(np.float64)
     n_words = shares.T @ learned.sum(axis=1)
     common = word_probabilities(learned, np.ones((len(labels), 1)))
@@ -45,7 +45,7 @@ def _predict_labels(learned: sparse.csr_array, labels: np.ndarray, held_out: spa
 
 
 def word_recall_checks(recall: np.ndarray, labels: np.ndarray) -> list[Check]:
-    """One line, a veto: whether words name the topics more often than chance does."""
+    """Return a check, a veto, that words recall the topics more often than chance."""
     k, sizes = len(recall), np.maximum(np.bincount(labels, minlength=len(recall)), 1)
     is_measured = np.isfinite(recall)
     if k < 2 or is_measured.sum() < 2:
@@ -55,10 +55,10 @@ def word_recall_checks(recall: np.ndarray, labels: np.ndarray) -> list[Check]:
     return [
         Check(
             "words identify the topics", "recall", float(recall[is_measured].mean()), above(min(1 / k + _STANDARD_ERRORS * float(error), 1.0)),
-            "Share of a topic's documents whose words alone name the topic, learned on other documents: the mean over the "
+            "Share of a topic's documents whose words alone identify the topic, learned on other documents: the mean over the "
             f"topics, which is {1 / k:.2g} by chance.",
             "not in the papers", "veto",
             "The words have nothing to do with the topics: check that texts and embeddings are in the same order. If they are, "
-            "read documents of a topic and not its words.",
+            "read documents of a topic instead of its words.",
         )
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Shares of topics in single documents without bias, and their products."""
+"""Unbiased shares of topics in single documents, and their products."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from ..effects import Memberships
 
 
 class DocumentMemberships(Memberships):
-    """Shares of topics in documents: B x of the word frequencies x of a document has the mean w, whatever its length.
+    """Shares of topics in documents: B x of a document with word frequencies x has the mean w for any length.
 
-    Of counts c of L words, (c c' - diag(c)) / (L (L - 1)) has the mean A' w w' A over pairs of different words, so that B of it
-    B' is unbiased for w w'. Documents of a single word have no pairs, and say nothing.
+    For counts c of L words, (c c' - diag(c)) / (L (L - 1)) has the mean A' w w' A over pairs of different words, so that
+    multiplication by B from the left and B' from the right is unbiased for w w'. Documents of a single word have no pairs, and
+    are not used.
 
     Parameters
     ----------
     tables : callable
-        Gives the counts of the documents, block by block: arrays or sparse matrices of shape (n, V).
+        Returns the counts of the documents, block by block: arrays or sparse matrices of shape (n, V).
     by_words : ndarray of shape (K, V)
-        B, zero for words that no topic has.
+        B, zero for words without probability in any topic.
     errors : ndarray of shape (n_splits, K, K)
         See `Memberships`.
     """

@@ -366,7 +366,13 @@ class AnchorTopics(Admixture, AdditiveTopics):
         self._set_refinement_attributes(learned.refinement)
         n_passes = moments.sketches.n_passes + len(self.refinement_)
         shown_words = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
-        fitted_arguments = moments.cross_validated, fitted.recovered.anchors, learned.topics, moments.words, moments.documents
+        fitted_arguments = (
+            moments.cross_validated,
+            fitted.recovered.anchors,
+            learned.topics,
+            moments.words,
+            moments.documents,
+        )
         self._set_topic_attributes(*fitted_arguments, n_passes, shown_words)
         if learned.dirichlet is not None and self.dirichlet == "likelihood":
             self.dirichlet_ = learned.dirichlet

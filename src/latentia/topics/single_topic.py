@@ -507,7 +507,8 @@ def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
     pairs = np.einsum("ki,kj->ijk", topics, topics).reshape(second.size, -1)
     residual = second.ravel() - pairs @ np.linalg.lstsq(pairs, second.ravel(), rcond=None)[0]
     halves = [
-        corpus.combine(first_half).second - corpus.combine(second_half).second for first_half, second_half in corpus.folds.splits
+        corpus.combine(first_half).second - corpus.combine(second_half).second
+        for first_half, second_half in corpus.folds.splits
     ]
     noise = float(np.mean([((leading.T @ difference @ leading) ** 2).sum() / 4 for difference in halves]))
     total = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())

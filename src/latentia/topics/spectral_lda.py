@@ -331,7 +331,9 @@ class SpectralLDA(Admixture, Staged):
         misfit = measure_misfit(recovered.fit, corpus, moments.combine)
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
         prediction_checks = self._prediction_checks(fitted)
-        parts = include_posterior_spread(parts, refined.parameters.refined, recovered.parameters.topics, prediction_checks)
+        parts = include_posterior_spread(
+            parts, refined.parameters.refined, recovered.parameters.topics, prediction_checks
+        )
         parts = parts.widened(bias, self._farthest)
         return [
             *moment_checks(refined, recovered.fit, corpus, moments.combine, parts, misfit),

@@ -382,8 +382,8 @@ def _add_to_histograms(topic_counts: np.ndarray, histograms: np.ndarray) -> None
 
 
 # Sums over topics may be reordered in loops that store nothing: see `likelihood.admixture`. Rows are read in place, as a view
-# of a row costs as much as ten topics. `_attribute_words` is inlined in both sweeps: a separate function would be compiled once by
-# itself and once in them, and would round differently after compilation than after loading from the cache.
+# of a row costs as much as ten topics. `_attribute_words` is inlined in both sweeps: a separate function would be compiled once
+# by itself and once in them, and would round differently after compilation than after loading from the cache.
 _REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 
 

@@ -1,9 +1,9 @@
 """Recall of the topics of documents from their words, on documents that the words were not learned from.
 
-Half of the documents give word probabilities of the topics, by each document's main topic. Documents of the other half get the
-topic under which their words are most likely (multinomial naive Bayes with equal priors), and vice versa. Recall is the share of
-a topic's documents that get their topic. Words without relation to the topics have a mean recall of 1 / K, for instance if texts
-and embeddings are not in the same order.
+Half of the documents give word probabilities of the topics, by each document's main topic. Documents of the other half get
+the topic under which their words are most likely (multinomial naive Bayes with equal priors), and vice versa. Recall is the
+share of a topic's documents that get their topic. Words without relation to the topics have a mean recall of 1 / K, for
+instance if texts and embeddings are not in the same order.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def word_recall_checks(recall: np.ndarray, labels: np.ndarray) -> list[Check]:
     error = np.sqrt(np.sum((share * (1 - share) / sizes)[is_measured])) / is_measured.sum()
     return [
         Check(
-            "words identify the topics", "recall", float(recall[is_measured].mean()), above(min(1 / k + _STANDARD_ERRORS * float(error), 1.0)),
+            "words identify the topics", "recall", float(recall[is_measured].mean()),
+            above(min(1 / k + _STANDARD_ERRORS * float(error), 1.0)),
             "Share of a topic's documents whose words alone identify the topic, learned on other documents: the mean over the "
             f"topics, which is {1 / k:.2g} by chance.",
             "not in the papers", "veto",

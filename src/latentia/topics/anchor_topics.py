@@ -83,14 +83,12 @@ _STORED_TOL = 1e-14  # of moments that are added: their order changes nothing el
 class AnchorTopics(Admixture, AdditiveTopics):
     """Topic model by anchor words.
 
-    Neither a seed nor the order of documents or words enters the answer, which comes with an expected error for every topic.
-    Anchor words give a start that is good everywhere; the words of all documents then refine it, as Gibbs sampling would, but
-    without chance.
+    The result depends neither on a seed nor on the order of documents or words, and every topic has an expected error. Anchor
+    words give the initial topics; the words of all documents then refine them, as Gibbs sampling would, but without chance.
 
-    Choose it for a corpus of hundreds of documents or more, where topics should be the same on every run and carry a
-    statement of how far they can be trusted. With ``refine=0`` it assumes nothing about the proportions of the topics. It
-    needs, for each topic, some word that is rare in the others. With some hundreds of documents expect few reliable topics;
-    the evidence says which.
+    Choose it for a corpus of hundreds of documents or more, if topics should be the same on every run, with a measure of their
+    reliability. With ``refine=0`` it assumes nothing about the proportions of the topics. It needs, for each topic, some word
+    that is rare in the others. With some hundreds of documents expect few reliable topics; the evidence tells which.
 
     Parameters
     ----------
@@ -99,45 +97,44 @@ class AnchorTopics(Admixture, AdditiveTopics):
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     embedding : {"subspace", "projection"}, default="subspace"
-        Columns in which the rows of Q are compared: the leading eigenspace of D^-1/2 Q D^-1/2, with D = diag(Q 1), or
-        the thesis's random projection.
+        Space in which the rows of Q are compared: the leading eigenspace of D^-1/2 Q D^-1/2, with D = diag(Q 1), or the random
+        projection of the thesis.
     anchors : {"greedy", "lp"} or list, default="greedy"
-        How anchors are found: farthest from the span of those found (Alg. 4.3), or by the linear programs of section
-        3.5 (at most 2000 candidate words). Or the anchors themselves, one entry for each topic: a word, a list of words
-        whose occurrences count together (a tandem anchor), or a dict from words to strengths, the share of a word's
-        occurrences that belong to the topic. Words are column names or numbers. Entries without a usable word are
-        skipped, and topics without an entry get greedy anchors.
+        Choice of anchors: each farthest from the span of the ones before (Alg. 4.3), or by the linear programs of section 3.5
+        (at most 2000 candidate words). Or the anchors themselves, one entry for each topic: a word, a list of words whose
+        occurrences count together (a tandem anchor), or a dict from words to strengths, the share of a word's occurrences that
+        belong to the topic. Words are column names or numbers. Entries without a usable word are skipped, and topics without an
+        entry get greedy anchors.
     refine : int or "auto", default="auto"
-        Sweeps over the documents that refine the recovered topics (difference 9). "auto" samples the topics of all words
-        from the topics of the anchors, or from more of them where the data has more directions, whichever predicts other
-        documents better: 20 to 100 sweeps until the likelihood rises no more, and 40 that are averaged. Where sampling
-        predicts clearly worse than the recovered topics or than sweeps of collapsed variational Bayes, these stand. Counts
-        that are not whole are swept, not sampled. With
-        ``embedding="projection"`` there is no refinement. A number sets how many sweeps there are,
-        from the topics of the anchors: half of them are averaged. 0 keeps to the theorems. See ``refinement_``, and in the
-        evidence *refinement has converged* and *noise of the draws*.
+        Sweeps over the documents that refine the recovered topics (difference 9). "auto" samples the topics of all words, from
+        the topics of the anchors or, if the data has more directions, from more topics, whichever predicts held-out documents
+        better: 20 to 100 sweeps until the likelihood converges, and 40 that are averaged. If the recovered topics or sweeps of
+        collapsed variational Bayes predict clearly better, they are the result. Counts that are not whole numbers are swept,
+        not sampled. With ``embedding="projection"`` there is no refinement. A number is the number of sweeps from the topics of
+        the anchors, half of which are averaged. 0 keeps to the theorems. See ``refinement_``, and in the evidence *refinement
+        has converged* and *noise of the draws*.
     min_df : int, optional
         Number of documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
     runoff_df : int, default=2
-        Words in fewer documents than this are merged into one runoff word (Lemma 3.16), and share its topics.
+        Words in fewer documents than this are merged into one runoff word (Lemma 3.16) and share its topics.
     dirichlet : {"likelihood", "moments"}, default="likelihood"
-        Dirichlet parameters of the proportions: by likelihood, which is estimated along with the topics where these are
-        refined, and by document completion from a grid of scales otherwise; or by Algorithm 3.4.
+        Estimate of the Dirichlet parameters of the proportions: by likelihood, along with refined topics, or else by document
+        completion from a grid of scales; or by Algorithm 3.4.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is used, whose halves are fitted as all documents are: about as much work
         again. With 0 no errors are measured.
     tol : float, default=1e-6
-        Relative duality gap at which a word's weights are accepted; 1e-14 of kept moments.
+        Relative duality gap of the weights of a word; 1e-14 for kept moments.
     vocabulary : sequence of str or dict, optional
-        Words of the columns, where the data has no column names; or a dict from words to columns, such as the
-        ``vocabulary_`` of scikit-learn's vectorizers.
+        Words of the columns, if the data has no column names; or a dict from words to columns, such as the ``vocabulary_`` of
+        scikit-learn's vectorizers.
     vectorizer : vectorizer of scikit-learn, optional
-        What counts the words, where ``fit`` is given texts; a copy of it is fitted. By default a
-        `latentia.words.WordVectorizer`, for English texts.
+        Counts the words if ``fit`` gets texts; a copy of it is fitted. By default a `latentia.words.WordVectorizer`, for
+        English texts.
     keep_moments : bool, default=False
-        Whether sums over the documents are kept, of ``embedding="projection"``, so that other documents can be added or taken
-        away: 16 kB for each word, whatever the number of documents. The answer is then that of these sums, not refined.
+        Whether to store sums over the documents, with ``embedding="projection"``, so that documents can be added or removed
+        later: 16 kB for each word, for any number of documents. The topics are then those of the sums, without refinement.
     random_state : int, default=0
         Seed of the splits, hence of the expected errors, and of the columns of ``embedding="projection"``. None or a
         RandomState draws a seed.
@@ -151,10 +148,10 @@ class AnchorTopics(Admixture, AdditiveTopics):
     components_ : ndarray of shape (K, V)
         Word probabilities of the topics; rows sum to one.
     anchors_ : ndarray of int, shape (K,)
-        Column of each topic's anchor word; of a tandem anchor its first word. Of a refined topic it is the most frequent of
-        the words that are nearly as much its own as any is, unless you gave its anchor.
+        Column of each topic's anchor word, or the first word of a tandem anchor. For a refined topic: the most frequent among
+        its most exclusive words, unless you supplied the anchor.
     anchor_words_ : list of list
-        Every topic's anchor words, by name where the columns have names.
+        Anchor words of every topic, by name if the columns have names.
     prevalence_ : ndarray of shape (K,)
         Share of each topic in the corpus.
     topic_covariance_ : ndarray of shape (K, K)
@@ -164,7 +161,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
     word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     vectorizer_ : vectorizer
-        What counted the words, where the model was fitted on texts.
+        Vectorizer that counted the words, if the model was fitted on texts.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
@@ -172,36 +169,36 @@ class AnchorTopics(Admixture, AdditiveTopics):
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
+        Whether further steps would gain a negligible amount; measured with ``refine="auto"`` only.
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of documents.
+        Stored sums: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of documents.
     n_passes_ : int
-        Number of passes over the documents, those for the expected errors not counted.
+        Number of passes over the documents, without those for the expected errors.
 
     Notes
     -----
     Differences from the thesis:
 
-    1. Q uses all ordered pairs of different words of a document, not one random split into halves, and is never
-       formed: products Q B stream the documents.
-    2. The default embedding is an eigenspace after scaling, not a random projection; recovery, too, happens in it.
+    1. Q uses all ordered pairs of different words of a document, not one random split into halves. It is never formed: products
+       Q B stream the documents.
+    2. The default embedding is an eigenspace after scaling, not a random projection; recovery uses it as well.
     3. Greedy anchors are not single words: each vertex is a mean over the words near the farthest one, so that no document
-       decides alone, found twice over (both loops of Alg. 4.3). Rows are first drawn towards the mean by signal / (signal +
-       noise), with the noise of each row measured over the documents; raw rows make rare words anchors. (Not with "projection"
-       or `fit_moments`, where the noise is not known.)
-    4. Such means lie inside of the simplex. They are moved outwards by means over ever fewer words, as far as the noise lets
-       them; given anchors stay as they are.
-    5. The simplex-constrained problems are solved by pairwise coordinate descent to a duality gap, not by
-       exponentiated gradient.
+       decides alone (in both loops of Alg. 4.3). Rows are first shrunk towards the mean by signal / (signal + noise), with the
+       noise of each row measured over the documents; raw rows make rare words anchors. (Not with "projection" or
+       `fit_moments`, where the noise is unknown.)
+    4. Such means lie inside the simplex. They are moved outwards by means over ever fewer words, as far as the noise allows;
+       anchors of the user stay as they are.
+    5. The weights of words come from least squares, RecoverL2, by pairwise coordinate descent to a duality gap instead of
+       exponentiated gradient. RecoverKL and Recover are functions of `latentia.papers.topics`.
     6. R is projected to the positive semidefinite matrices and scaled to sum one.
-    7. The probability of the runoff word in a topic is divided among its words in proportion to their frequency, where
-       the thesis gives these words probability zero; the error stays within the lemma's.
+    7. The probability of the runoff word in a topic is divided among its words in proportion to their frequency; the thesis
+       gives these words probability zero. The error remains within that of the lemma.
     8. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
     9. ``refine`` is not in the thesis: collapsed Gibbs sampling (Griffiths and Steyvers 2004), whose probabilities are
-       averaged, with a Dirichlet parameter for each topic and one for each word, both estimated (Wallach et al. 2009). Draws
-       are hashes of the content of the documents, so that no seed and no order enters. Of more than 30 million words a part of
-       the documents is sampled, and all are drawn once with its topics. Expected errors are those of halves of the documents,
-       and at least the spread of the posterior.
+       averaged, with an estimated Dirichlet parameter for each topic and each word (Wallach et al. 2009). Draws are hashes of
+       the content of the documents, and do not depend on a seed or an order. Above 30 million words a part of the documents is
+       sampled, and all are drawn once with its topics. Expected errors are those of halves of the documents, and at least the
+       spread of the posterior.
 
     References
     ----------
@@ -287,7 +284,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
             `latentia.datasets.Texts`, which all methods take then.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
-            How often each row is there.
+            Number of copies of each row.
 
         Returns
         -------
@@ -296,8 +293,8 @@ class AnchorTopics(Admixture, AdditiveTopics):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
-            words are left that they cannot carry the topics. The message says what was found, where, and what to do.
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if too few documents or words
+            remain for the topics.
         """
         return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
@@ -305,7 +302,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         return assign_folds(rows, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
 
     def _moments(self, rows: Blocks, folds: Folds) -> _CorpusSketch:
-        """Passes over the documents, in their own order: words; then the sketch of Q, and a sample of the documents."""
+        """Count the words of the documents in canonical order, and sketch Q."""
         order = order_documents(rows)
         groups = order.folds(folds)
         q = Cooccurrence(order.blocks, folds=order.merge_groups(groups), n_jobs=self.n_jobs, progress=self.verbose)
@@ -321,7 +318,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         return self._add_refiner(_CorpusSketch(sketches, words, documents, choice, order, self.n_components, free))
 
     def _of_sums(self, sums: CorpusSums) -> _CorpusSketch:
-        """Of all words, without a sample of documents: rare words are not merged."""
+        """Make the sketch of stored sums: of all words, without merging rare ones."""
         counted = sums.words
         documents = count_documents(counted, sums.n_rows)
         probabilities = sums.paired.sum(axis=0) / documents.used
@@ -333,7 +330,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         )
 
     def _recover(self, moments: _CorpusSketch, subset: Subset, full_fit: Any) -> _Recovered:
-        """Algorithms 4.3 and 4.2: anchors, and topics from them."""
+        """Choose anchors (Algorithm 4.3), and recover topics from them (RecoverL2)."""
         embedding, choice = moments.combine(subset.groups), moments.choice
         tol = self.tol if subset.is_whole else max(self.tol, _SUBSET_TOL)
         if isinstance(moments.sketches, StoredSketches):
@@ -343,14 +340,14 @@ class AnchorTopics(Admixture, AdditiveTopics):
         return _Recovered(anchors, moments.words.spread(topics))
 
     def _refine(self, recovered: _Recovered, moments: _CorpusSketch, subset: Subset, full_fit: Any) -> Refined:
-        """Sample the topics of all words; one half of the documents tells from which start."""
+        """Sample the topics of all words, from the start that predicts half of the documents best."""
         refined = TopicRefinement.unrefined(recovered.topics)
         if moments.refiner is not None:
             refined = moments.refiner.refine_groups(subset.groups, self._starts(recovered, moments, subset.groups))
         return Refined(refined, refined.refinement)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, widened by what all parts share; anchors, other documents, and sweeps."""
+        """Measure errors on halves, widen them by errors that all halves share, and check anchors, predictions and sweeps."""
         learned: TopicRefinement = fitted.model.parameters
         parts = fitted.errors(self._splits(learned))
         bias = Misfit(share=unexplained_share(self._embedding) / 2).bias(nearest_others(learned.topics))
@@ -388,7 +385,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         return nearest_distances(first.parameters.topics, second.parameters.topics)
 
     def _cost(self) -> Literal["algebra"]:
-        """Of refined parts too, of which `_splits` has fewer."""
+        """Return "algebra", also for refined halves, since `_splits` limits their number."""
         return "algebra"
 
     @fitting
@@ -405,7 +402,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         Returns
         -------
         self
-            Without documents there are no expected errors, and ``refine`` is not used.
+            Without documents there are no expected errors and no refinement.
         """
         tol = self.tol if tol is None else tol
         check_parameter("tol", tol, _GAP)
@@ -437,8 +434,8 @@ class AnchorTopics(Admixture, AdditiveTopics):
         Parameters
         ----------
         anchors : list, optional
-            Anchors of all topics, as in the constructor. If there are fewer than K, greedy anchors are added. More than K
-            cannot be told apart in what the fit has kept, and are an error.
+            Anchors of all topics, as in the constructor. If there are fewer than K, greedy anchors are added. More than K are
+            an error, since the fit has stored K dimensions.
         replace : dict from topic number to anchor, optional
             Anchors of some topics to change, keeping the others; None as an anchor removes the topic.
 
@@ -449,11 +446,11 @@ class AnchorTopics(Admixture, AdditiveTopics):
             topics are not refined, since that needs the documents.
         """
         if (anchors is None) == (replace is None):
-            raise LatentiaError("reanchor: give either anchors= for all topics or replace= for some.")
+            raise LatentiaError("reanchor: expected either anchors= for all topics or replace= for some.")
         if isinstance(anchors, str):
-            raise LatentiaError(f"reanchor: anchors={anchors!r}; give a list of words, or of lists of words.")
+            raise LatentiaError(f"reanchor: expected a list of words, or of lists of words; anchors is {anchors!r}.")
         model = copy.deepcopy(self)
-        if hasattr(model, "n_components_"):  # the number that was chosen
+        if hasattr(model, "n_components_"):  # The chosen number of topics.
             model.n_components = model.n_components_
         if replace is not None:
             anchors = _replace_anchors(model._anchors, replace)
@@ -467,8 +464,8 @@ class AnchorTopics(Admixture, AdditiveTopics):
         n_given, n_kept = len(choice.given), embedding.sketch.shape[1]
         if n_given > n_kept:
             raise LatentiaError(
-                f"reanchor: {n_given} anchors, and the fit kept {n_kept} dimensions. Fit again with these anchors and as many "
-                "topics."
+                f"reanchor: expected at most {n_kept} anchors, the dimensions of the fit; there are {n_given}. Fit again with "
+                "these anchors and as many topics."
             )
         model.anchors = [dict(zip(anchor.words, anchor.strengths, strict=True)) for anchor in choice.given]
         model.n_components = max(model.n_components, n_given)
@@ -492,13 +489,13 @@ class AnchorTopics(Admixture, AdditiveTopics):
 
     @property
     def _steps(self) -> Refine:
-        """Sweeps; "auto" makes none with the thesis's random projection."""
+        """Number of sweeps, or "auto"; with a random projection "auto" is 0."""
         return 0 if self.refine == "auto" and self.embedding == "projection" else self.refine
 
     # --- within the stages --------------------------------------------------------------------------------------
 
     def _choose_candidates(self, documents: Documents, words: Words) -> _AnchorChoice:
-        """The anchors that are given, and the words that the others may be."""
+        """Return the user's anchors, and candidate words for the others."""
         has_no_anchors = isinstance(self.anchors, str)
         user_anchors = (
             [] if has_no_anchors else parse_anchors(self.anchors, column_names(self), words.exclusive_columns)
@@ -509,14 +506,14 @@ class AnchorTopics(Admixture, AdditiveTopics):
         return _AnchorChoice(user_anchors, frequent, words.codes, self.anchors if has_no_anchors else "greedy")
 
     def _starts(self, recovered: _Recovered, moments: _CorpusSketch, groups: tuple[int, ...]) -> Starts:
-        """Return the topics of the anchors, and more of them where the data has more directions."""
+        """Return the topics of the anchors and, if the data has more directions, more topics."""
         topics_of: dict[str, Any] = {"anchors": lambda: recovered.topics}
         if moments.n_tried > self.n_components:
             topics_of["search"] = lambda: _find_more_topics(self, moments, groups)
         return Starts(recovered.topics, None, topics_of)
 
     def _add_refiner(self, moments: _CorpusSketch) -> _CorpusSketch:
-        """Return the moments with what refines topics, where they are refined."""
+        """Return the sketch with a refiner, if topics are refined."""
         if self._steps == 0:
             return moments
         folds = content_folds(moments.order, moments.sketches.folds)
@@ -533,11 +530,11 @@ class AnchorTopics(Admixture, AdditiveTopics):
         return replace(moments, refiner=refiner)
 
     def _splits(self, learned: TopicRefinement) -> int:
-        """Return how many pairs of halves are fitted: at most one where that takes sweeps."""
+        """Return the number of splits into halves: at most one if the fits need sweeps."""
         return min(self.n_splits, 1) if learned.is_swept else self.n_splits
 
     def _prediction_checks(self, fitted: Fitted) -> list[Check]:
-        """How topics of some documents predict the words of others."""
+        """Check how topics of some documents predict the words of others."""
         moments: _CorpusSketch = fitted.moments
         frequencies = moments.words.probabilities
 
@@ -562,7 +559,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         n_passes: int = 0,
         exclusive_columns: np.ndarray | None = None,
     ) -> None:
-        """Set what follows from the topics over all words and their own words, all but the Dirichlet parameters."""
+        """Set the attributes that follow from topics and exclusive words, all but the Dirichlet parameters."""
         self._embedding, self._anchors = embedding, anchors
         self._words, self._documents = words, documents
         names = column_names(self)
@@ -576,10 +573,10 @@ class AnchorTopics(Admixture, AdditiveTopics):
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
         self.n_passes_, self._n_features_out = n_passes, len(topics)
         self._confusions = np.empty((0, len(topics), len(topics)))
-        self.__dict__.pop("_word_order", None)  # of documents
+        self.__dict__.pop("_word_order", None)  # It belongs to the documents of another fit.
 
     def _anchor_checks(self, parts: PartErrors) -> list[Check]:
-        """The expected errors, and what the theorems assume of the anchors and topics that have been read off."""
+        """Check the expected errors, and the assumptions of the theorems on anchors and topics."""
         embedding, words = self._embedding, self._words
         vertices = vertex_rows(embedding, self._anchors, words.codes)
         anchor_words = [list(anchor.words) for anchor in self._anchors]
@@ -599,7 +596,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         return anchor_checks(measured, parts, separation_limit(self.components_, "cityblock", TRUSTED))
 
     def _without_errors(self, reason: str) -> AnchorTopics:
-        """Set the evidence of a model that has no documents; return the model."""
+        """Set the evidence of a model without documents; return the model."""
         self.evidence_ = Evidence(self._anchor_checks(PartErrors.none(reason)), None).bind(self)
         return self
 
@@ -607,7 +604,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         if isinstance(self.anchors, str):
             check_parameter("anchors", self.anchors, Choice("greedy", "lp"))
         elif not isinstance(self.anchors, Sequence):
-            raise LatentiaError("use 'greedy', 'lp' or a list of words.", parameter="anchors", value=self.anchors)
+            raise LatentiaError("expected 'greedy', 'lp' or a list of words.", parameter="anchors", value=self.anchors)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
@@ -624,7 +621,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
 
 
 class _Recovered(NamedTuple):
-    """Anchors, and topics (K, V) over all words. The embedding that they were found in is too large to keep of a part."""
+    """Anchors, and topics (K, V) over all words. The embedding of a subset is too large to store."""
 
     anchors: list[Anchor]
     topics: np.ndarray
@@ -632,20 +629,20 @@ class _Recovered(NamedTuple):
 
 @dataclass(frozen=True)
 class _CorpusSketch:
-    """Words, the sketch of Q, and the choices that they leave.
+    """Words, documents, the sketch of Q, and the choice of anchors.
 
     Attributes
     ----------
     sketches : GroupSketches
     words : Words
     documents : Documents
-    choice : _Choice
-    order : OwnOrder or None
-        Documents that are refined on; None of moments alone.
+    choice : _AnchorChoice
+    order : CanonicalOrder or None
+        Documents on which topics are refined; None for stored sums.
     n_topics : int
-        How many are recovered.
+        Number of topics to recover.
     free : bool
-        Whether refinement may start elsewhere than at the topics of the anchors.
+        Whether refinement may start from other topics than those of the anchors.
     refiner : Refiner or None
     """
 
@@ -659,19 +656,19 @@ class _CorpusSketch:
     refiner: Refiner | None = None
 
     def combine(self, groups: tuple[int, ...]) -> Embedding:
-        """The sketch of some groups."""
+        """Return the sketch of some groups together."""
         if groups == self.sketches.folds.all:
             return self.embedding
         return self.sketches.embedding(groups, self.n_topics)
 
     @cached_property
     def embedding(self) -> Embedding:
-        """The sketch of all documents."""
+        """Sketch of all documents."""
         return self.sketches.embedding(self.sketches.folds.all, self.n_topics)
 
     @cached_property
     def cross_validated(self) -> Embedding:
-        """The same, with eigenvalues beyond the topics as large as other documents have them."""
+        """Sketch of all documents; eigenvalues beyond the topics are at most their cross-validated values."""
         folds = self.sketches.folds
         if self.rank <= self.n_topics or not folds.splits:
             return self.embedding
@@ -688,29 +685,29 @@ class _CorpusSketch:
 
     @property
     def rank(self) -> int:
-        """Directions above the noise; none where it is not known."""
+        """Number of directions above the noise; 0 if the noise is unknown."""
         embedding = self.embedding
         return int((embedding.spectrum > embedding.noise_edge()).sum()) if embedding.noise > 0 else 0
 
     @property
     def n_tried(self) -> int:
-        """Topics to start a search with: more than asked for, where the data has them."""
+        """Number of topics at the start of a search: more than asked for, if the data has more directions."""
         return n_candidates(self.n_topics, self.rank) if self.free else self.n_topics
 
 
 class _AnchorChoice(NamedTuple):
-    """What anchors there may be.
+    """The user's anchors, and candidates for the others.
 
     Attributes
     ----------
     given : list of Anchor
-        Those of the user.
+        Anchors of the user.
     candidates : ndarray of int
-        Words that occur in enough documents to be one.
+        Words that occur in enough documents to be anchors.
     codes : ndarray of int, shape (V,)
         Column of the embedding for every word.
     method : {"greedy", "lp"}
-        How the others are found.
+        Method for the other anchors.
     """
 
     given: list[Anchor]
@@ -720,13 +717,13 @@ class _AnchorChoice(NamedTuple):
 
 
 def find_candidate_topics(blocks: Blocks, n_components: int, n_jobs: int | None) -> np.ndarray | None:
-    """Return topics of anchors of some documents, more than asked for where the data has them, shape (K', V).
+    """Recover topics from anchors of some documents, more than asked for if the data has them, shape (K', V).
 
-    None where the documents have no such anchors.
+    Returns None if the documents have no such anchors.
     """
     method = AnchorTopics(n_components, n_jobs=n_jobs)
     method._seed = 0
-    with warnings.catch_warnings():  # Another estimator has said what there is to say of these documents.
+    with warnings.catch_warnings():  # The calling estimator has warned of these documents.
         warnings.simplefilter("ignore")
         try:
             folds = method._assign_folds(blocks)
@@ -738,7 +735,7 @@ def find_candidate_topics(blocks: Blocks, n_components: int, n_jobs: int | None)
 
 
 def _find_more_topics(method: AnchorTopics, moments: _CorpusSketch, groups: tuple[int, ...]) -> np.ndarray | None:
-    """More topics than asked for, to start a search from."""
+    """Recover more topics than asked for, as the start of a search."""
     if moments.n_tried == method.n_components:
         return None
     try:
@@ -749,13 +746,13 @@ def _find_more_topics(method: AnchorTopics, moments: _CorpusSketch, groups: tupl
 
 
 def _check_cooccurrence(Q: Any) -> np.ndarray:
-    """A co-occurrence matrix, exactly symmetric and of sum one, shape (V, V)."""
+    """Check a co-occurrence matrix; make it exactly symmetric, with sum one, shape (V, V)."""
     try:
         q = np.asarray(Q.toarray() if sparse.issparse(Q) else Q, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise LatentiaError(f"Q is no matrix of numbers: {error}") from error
+        raise LatentiaError(f"Expected a matrix of numbers as Q: {error}") from error
     if q.ndim != 2 or q.shape[0] != q.shape[1] or not q.size or not np.isfinite(q).all() or q.min() < 0:
-        raise LatentiaError(f"Q has shape {q.shape}: a square matrix of finite, nonnegative numbers is needed.")
+        raise LatentiaError(f"Expected a square matrix of finite, nonnegative numbers as Q; it has shape {q.shape}.")
     if not q.any():
         raise LatentiaError("Q is zero: no two words ever occur together.")
     if not np.allclose(q, q.T, rtol=1e-6, atol=1e-12 * q.max()):
@@ -764,7 +761,7 @@ def _check_cooccurrence(Q: Any) -> np.ndarray:
 
 
 def _merge_anchors(anchors: list[Anchor], part: np.ndarray, vertex: np.ndarray) -> Anchor:
-    """The anchor of topics that become one, whose row is at the vertex; that of a single topic as it is."""
+    """Merge the anchors of topics into one at ``vertex``; the anchor of a single topic stays as it is."""
     if len(part) == 1:
         return anchors[part[0]]
     merged = [anchors[k] for k in part]
@@ -773,9 +770,9 @@ def _merge_anchors(anchors: list[Anchor], part: np.ndarray, vertex: np.ndarray) 
 
 
 def _replace_anchors(anchors: list[Anchor], replace: Mapping[int, Any]) -> list[Any]:
-    """Anchors of all topics with some replaced, and without those replaced by None."""
+    """Replace the anchors of some topics; None removes a topic."""
     if not isinstance(replace, Mapping):
-        raise LatentiaError("reanchor: replace= takes a dict from topic numbers to anchors.")
+        raise LatentiaError("reanchor: expected a dict from topic numbers to anchors as replace=.")
     unknown = [k for k in replace if k not in range(len(anchors))]
     if unknown:
         raise LatentiaError(f"reanchor: there is no topic {unknown[0]}; topics are 0 to {len(anchors) - 1}.")
@@ -783,6 +780,6 @@ def _replace_anchors(anchors: list[Anchor], replace: Mapping[int, Any]) -> list[
 
 
 def _estimate_dirichlet(model: AnchorTopics, documents: sparse.csr_array) -> np.ndarray:
-    """Dirichlet parameters of the proportions, shape (K,), by some documents."""
+    """Estimate the Dirichlet parameters of the proportions, shape (K,), on some documents."""
     smooth = smooth_topics(model.components_, model.word_frequencies_, 1e-4)
     return dirichlet_by_likelihood(smooth, model.prevalence_, documents, model.n_jobs)

@@ -60,32 +60,29 @@ from ._prediction import HeldOutDocuments, held_out_documents, prediction_checks
 from ._refine import smooth_topics
 from .prevalence import measure_confusions
 
-_SOFT_WEIGHT = 0.7  # share of the word frequencies in the topics that "auto" starts from
-_PSEUDO_COUNT = 0.01  # pseudo-counts of a word that are started from, on average
-_PAIR_SHARE = 0.6  # of the share of the pairs that topics leave
-_NOISE_ERRORS = 2.0  # standard errors of the noise that do not count
-_ERROR_PER_SPREAD = 1.2  # error of a topic, in distances of its documents from one another
-_MAX_SPREAD = 0.1  # distance up to which documents are as good as of one topic
-_STANDARD_ERRORS, _N_DOCUMENTS = (
-    2.0,
-    4000,
-)  # standard errors of a loss in likelihood, and documents that it is measured on
-_MAX_LOSS = 5.0  # nats that a document counts for at most, so that no few long ones decide
-_PSEUDO_COUNT_SHARE = 0.25  # of the pseudo-counts that predict best: topics with these are nearest to true ones in l1
+_SOFT_WEIGHT = 0.7  # Share of the word frequencies in the initial topics of "auto".
+_PSEUDO_COUNT = 0.01  # Initial pseudo-count of a word, on average.
+_PAIR_SHARE = 0.6  # Part of the unexplained share of the pairs that counts as misfit.
+_NOISE_ERRORS = 2.0  # Standard errors of the noise that are subtracted.
+_ERROR_PER_SPREAD = 1.2  # Error of a topic, relative to the distance between its documents.
+_MAX_SPREAD = 0.1  # Up to this distance documents practically have one topic.
+_STANDARD_ERRORS, _N_DOCUMENTS = 2.0, 4000  # A loss in likelihood is clear above two, on this many documents.
+_MAX_LOSS = 5.0  # Nats that a document counts at most, so that a few long ones do not decide.
+_PSEUDO_COUNT_SHARE = 0.25  # Part of the pseudo-counts that predict best: with it, topics are nearest to true ones in l1.
 
 
 class Clusters(NamedTuple):
-    """Topics, and what became of the documents.
+    """Topics of clusters of documents.
 
     Attributes
     ----------
     topics : ndarray of shape (K, V)
     shares : ndarray of shape (K,)
-        Of the topics in the documents.
+        Shares of the topics in the documents.
     smoothing : ndarray of shape (K,)
-        Share of the word frequencies that each topic is mixed with in likelihoods.
+        Share of the word frequencies in each topic, for likelihoods.
     moved : float, optional
-        Share of the documents that the last pass of refinement moved, where there was more than one.
+        Share of the documents that the last of several passes of refinement moved.
     """
 
     topics: np.ndarray
@@ -94,12 +91,12 @@ class Clusters(NamedTuple):
     moved: float | None = None
 
     def sorted(self) -> Clusters:
-        """The same, the largest share first."""
+        """Sort the topics by their shares, the largest first."""
         order = np.argsort(-self.shares, kind="stable")
         return Clusters(self.topics[order], self.shares[order], self.smoothing[order], self.moved)
 
     def model(self, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Topics that no word is impossible in, and their shares: what likelihoods are taken of."""
+        """Return topics in which every word is possible, and their shares, for likelihoods."""
         share = self.smoothing[:, None]
         return (1 - share) * self.topics + share * smooth_topics(frequencies, frequencies, 1.0), self.shares
 
@@ -122,10 +119,9 @@ class SingleTopicModel(DocumentModel, Staged):
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     refine : int or "auto", default="auto"
-        Passes over the documents from the recovered topics, each of which asks where every document belongs given all
-        others. "auto" starts softly, from topics that are mostly word frequencies, and goes on until a pass moves less than
-        .25% of the documents, 200 passes at most. A number sets how many passes there are, from the topics themselves. 0
-        keeps to the theorem. See ``refinement_``, and *refinement has converged* in the evidence. Its memory is n_documents x
+        Passes over the documents from the recovered topics. Each assigns every document given all others. "auto" starts
+        softly, from topics that are mostly word frequencies, and stops when a pass moves less than .25% of the documents, or
+        after 200 passes. A number is the number of passes, from the recovered topics. 0 keeps to the theorem. See ``refinement_``, and *refinement has converged* in the evidence. Its memory is n_documents x
         K numbers of 4 bytes and V x K of 8.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
@@ -135,8 +131,8 @@ class SingleTopicModel(DocumentModel, Staged):
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
     vectorizer : vectorizer of scikit-learn, optional
-        What counts the words, where ``fit`` is given texts; a copy of it is fitted. By default a
-        `latentia.words.WordVectorizer`, for English texts.
+        Counts the words if ``fit`` gets texts; a copy of it is fitted. By default a `latentia.words.WordVectorizer`, for
+        English texts.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -151,23 +147,22 @@ class SingleTopicModel(DocumentModel, Staged):
     weights_ : ndarray of shape (K,)
         Shares of the topics.
     smoothing_ : ndarray of shape (K,)
-        Share of the word frequencies that each topic is mixed with in likelihoods and predictions: what the documents ask for
-        after ``refine``, 5% otherwise.
+        Share of the word frequencies in each topic, for likelihoods and predictions: estimated with ``refine``, 5% otherwise.
     word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     vectorizer_ : vectorizer
-        What counted the words, where the model was fitted on texts.
+        Vectorizer that counted the words, if the model was fitted on texts.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
-        Log-likelihood of every document given all others, summed, at every pass of refinement, in nats; in the first pass under
-        the topics that it starts from. It rises, but not always to the end: it is not what the passes maximise.
+        Sum of the log-likelihoods of every document given all others, at every pass of refinement, in nats; in the first pass
+        under the initial topics. It rises, but not always to the end, since the passes do not maximise it.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
+        Whether further steps would gain a negligible amount; measured with ``refine="auto"`` only.
     n_passes_ : int
-        Number of passes over the documents, those for the expected errors not counted.
+        Number of passes over the documents, without those for the expected errors.
 
     Notes
     -----
@@ -181,14 +176,14 @@ class SingleTopicModel(DocumentModel, Staged):
        from E[x_1 x_2] W v_k. Negative entries are set to zero.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
     5. ``refine`` is not in the thesis: collapsed variational Bayes of order zero for a mixture of multinomials. A document is
-       left out of its topic's counts and share before it is asked where it belongs, so that it does not vote for the topic
-       that it is in; plain EM makes short texts worse. Documents move in batches of 64 to 1024, in their order.
+       removed from its topic's counts and share before it is assigned, so that it does not influence its assignment; plain EM
+       makes short texts worse. Documents move in batches of 64 to 1024, in their order.
     6. The pseudo-counts of the words in a topic, in proportion to the word frequencies, are those under which documents are
-       most likely given all others. Predictions have them all (``smoothing_``), topics a quarter of them, which brings them
-       nearest to the true ones in l1.
-    7. Likelihoods of topics that are not refined use 5% of the word frequencies, so that no word is impossible.
-    8. The evidence of refined topics measures the fit on pairs of words, how far documents of one topic are from one another,
-       and whether each topic helps to predict documents that it was not learned from.
+       most likely given all others. Predictions use all of them (``smoothing_``), topics a quarter, which is nearest to the
+       true topics in l1.
+    7. Likelihoods of topics without refinement use 5% of the word frequencies, so that no word is impossible.
+    8. The evidence of refined topics measures the fit to pairs of words, the distances between documents of one topic, and the
+       contribution of each topic to the prediction of held-out documents.
 
     References
     ----------
@@ -246,7 +241,7 @@ class SingleTopicModel(DocumentModel, Staged):
             two count for pairs alone.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
-            How often each row is there.
+            Number of copies of each row.
 
         Returns
         -------
@@ -255,22 +250,22 @@ class SingleTopicModel(DocumentModel, Staged):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
-            words are left that they cannot carry the topics. The message says what was found, where, and what to do.
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if too few documents or words
+            remain for the topics.
         """
         return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
     def _moments(self, rows: Blocks, folds: Folds) -> CorpusMoments:
-        """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
+        """Count words, find coordinates, and compute the moments of four groups of documents in them."""
         return compute_moments(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
 
     def _recover(self, moments: CorpusMoments, subset: Subset, full_fit: Recovered | None) -> Recovered:
-        """Theorem 7.2: whiten the pairs, and decompose the triples."""
+        """Whiten the pairs and decompose the triples (Theorem 7.2)."""
         options = {} if full_fit is None else {"tol": ROUGH_TOLERANCE}
         return recover(moments.combine(subset.groups), self.n_components, self._seed, **options)
 
     def _refine(self, recovered: Recovered, moments: CorpusMoments, subset: Subset, full_fit: Any) -> Refined:
-        """Passes of leave-one-out assignment over the documents, the largest share first."""
+        """Assign documents, each given all others, in passes; the largest topic comes first."""
         return self._assign_documents(recovered.parameters, moments, subset)
 
     def _restart(self, model: Refined, moments: CorpusMoments, subset: Subset) -> Refined | None:
@@ -282,7 +277,7 @@ class SingleTopicModel(DocumentModel, Staged):
         )
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, and what all parts share: misfit, topics that predict nothing, documents of several topics."""
+        """Measure errors on halves, and errors that all halves share: misfit, idle topics, documents of several topics."""
         moments: CorpusMoments = fitted.moments
         refined: Refined = fitted.model
         topics, recovered = refined.parameters.topics, fitted.recovered
@@ -315,7 +310,7 @@ class SingleTopicModel(DocumentModel, Staged):
         return "passes" if self._steps else "algebra"
 
     def _likelier_fit(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
-        """The likelier one of the two fits on some groups, from their moments and from the fit on all."""
+        """Return the likelier fit on some groups: the one from their moments, or the one from the full fit."""
         fits = [fitted.model_of(groups), fitted.refined_from_full(groups)]
         best: Refined = max(
             (fit for fit in fits if fit is not None), key=lambda fit: fit.refinement.log_likelihood[-1:].sum()
@@ -323,7 +318,7 @@ class SingleTopicModel(DocumentModel, Staged):
         return best.parameters
 
     def _measure_mixing(self, fitted: Fitted, parts: PartErrors) -> tuple[np.ndarray, list[Check]]:
-        """What documents of several topics make of the topics, and a line."""
+        """Measure the error from documents of several topics; return it for each topic, with a check."""
         moments: CorpusMoments = fitted.moments
         clusters: Clusters = fitted.model.parameters
         if self._steps:
@@ -334,7 +329,7 @@ class SingleTopicModel(DocumentModel, Staged):
         return mixing.bias(clusters.topics), mixing.single_topic_checks()
 
     def _prediction_checks(self, fitted: Fitted, held_out: HeldOutDocuments | None) -> list[Check]:
-        """How topics of some documents predict the words of others."""
+        """Check how topics of some documents predict the words of others."""
         frequencies = fitted.moments.word_probabilities
 
         def predict(held_out: HeldOutDocuments) -> np.ndarray:
@@ -344,11 +339,11 @@ class SingleTopicModel(DocumentModel, Staged):
 
     @property
     def _steps(self) -> int:
-        """Passes of refinement; one stands for as many as it takes."""
+        """Number of passes of refinement; 1 for "auto"."""
         return 1 if self.refine == "auto" else self.refine
 
     def _misfit(self, clusters: Clusters, recovered: Recovered, moments: CorpusMoments) -> Misfit:
-        """What the topics leave of the moments: of pairs of words, and of the tensor where they come from it alone."""
+        """Measure the misfit of the topics to pairs of words, and of unrefined topics to the tensor."""
         tensor_misfit = measure_misfit(recovered.fit, moments, moments.combine)
         if tensor_misfit.ratio is None:
             return tensor_misfit
@@ -359,7 +354,7 @@ class SingleTopicModel(DocumentModel, Staged):
         return replace(tensor_misfit, share=max(tensor_misfit.share, pair_misfit.share))
 
     def _assign_documents(self, topic_shares: TopicShares, moments: CorpusMoments, subset: Subset) -> Refined:
-        """After passes over the documents of a part."""
+        """Assign the documents of a subset in passes, starting from some topics."""
         if not self._steps:
             return Refined(
                 Clusters(*topic_shares, np.full(len(topic_shares.shares), SMOOTHING)).sorted(), Refinement.none()
@@ -496,10 +491,10 @@ def _completion(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) 
 
 
 def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
-    """What topics leave of the pairs of words beyond noise, in the K leading directions of these.
+    """Measure what the topics do not explain of the pairs of words beyond noise, in their K leading directions.
 
-    In further ones, that were chosen for what these documents have, noise is larger than between halves. The shares of the
-    topics are those that leave least.
+    In further directions, which depend on these documents, noise is larger than between halves. The shares of the topics are
+    those of least squares.
     """
     second = corpus.combine(corpus.folds.all).second
     leading = np.linalg.eigh(second)[1][:, -len(clusters.topics) :]
@@ -520,9 +515,9 @@ def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
 def _measure_spread(
     clusters: Clusters, blocks: Blocks, frequencies: np.ndarray, parts: PartErrors
 ) -> tuple[np.ndarray, list[Check]]:
-    """How far documents of one topic are from one another in the span of the topics: what taking them for single ones costs.
+    """Measure the distances between documents of one topic in the span of the topics.
 
-    The bias of each topic, shape (K,), and a line that asks for care.
+    Returns the bias of each topic, shape (K,), and a check that asks for care.
     """
     k = len(clusters.shares)
     if k == 1 or parts.errors is None:
@@ -543,8 +538,8 @@ def _measure_spread(
     bias = _ERROR_PER_SPREAD * float(np.sqrt(max(squared_spread - topic_error - _NOISE_ERRORS * noise, 0.0)))
     line = Check(
         "one topic a document", "|p_d - mu_k|", bias, at_most(_MAX_SPREAD),
-        "How far word probabilities of documents of one topic are from one another beyond chance, towards other topics. Errors "
-        "are widened by it.",
+        "Distance between the word probabilities of documents of one topic beyond chance, towards other topics. Errors are "
+        "widened by it.",
         "not in the thesis", "caution",
         "The documents mix topics, or have other words in common: compare with latent Dirichlet allocation.",
     )  # fmt: skip
@@ -557,9 +552,10 @@ def _measure_idle_topics(
     fitted: Fitted,
     topics: np.ndarray,
 ) -> tuple[np.ndarray, list[Check]]:
-    """Topics of a half of the documents that do not help to predict the others; their error is the distance to one that does.
+    """Find topics of one half of the documents that do not help to predict the other half.
 
-    Returns the bias of each of the topics of all documents, shape (K,), and a line.
+    The error of such a topic is its distance to the nearest one that helps. Returns the bias of each topic of the full fit,
+    shape (K,), and a check.
     """
     try:
         half = None if held_out is None else likelier_fit(held_out.learned)
@@ -577,18 +573,18 @@ def _measure_idle_topics(
     n_idle = int(np.count_nonzero(is_idle))
     line = Check(
         "topics that predict nothing", "", float(n_idle), at_most(0),
-        "Topics of half of the documents that others can stand for without a clear loss in the likelihood of the other half. "
-        "Expected errors are widened by their distances from those.",
+        "Topics of half of the documents that other topics can replace without a clear loss in the likelihood of the other "
+        "half. Expected errors are widened by the distances to these.",
         "not in the thesis", "caution", f"Half of the documents carry {k - n_idle} topics: ask for fewer than {k}.",
     )  # fmt: skip
     return bias, [line]
 
 
 def _find_redundant_topics(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the topics without which documents are predicted as well, bool, shape (K,).
+    """Return a mask of the topics that prediction does not need, shape (K,).
 
-    Topics are merged with their nearest ones, the pair first whose merger costs least likelihood, until all mergers since the
-    likelihood was highest together clearly cost some. Of two merged topics the rarer one is not needed.
+    Topics are merged with their nearest ones, first the pair whose merger costs least likelihood, until all mergers since the
+    highest likelihood clearly cost some together. Of two merged topics the rarer one is redundant.
     """
     remaining, is_redundant = np.arange(len(shares)), np.zeros(len(shares), dtype=bool)
     topics, shares, logs = topics.copy(), shares.copy(), rows @ np.log(topics).T
@@ -617,18 +613,18 @@ def _find_redundant_topics(rows: sparse.csr_array, topics: np.ndarray, shares: n
 
 
 def _likelihood_ratios(logs: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Return each topic's likelihood over a reference, shape (n, K), bounded beyond what losses count."""
+    """Return the ratio of each topic's likelihood to a reference, shape (n, K), bounded."""
     return np.asarray(np.exp(np.minimum(logs - reference[:, None], 2 * _MAX_LOSS)))
 
 
 def _convergence_checks(refined: Refined) -> list[Check]:
-    """One line: how many documents the last pass moved."""
+    """Check how many documents the last pass moved."""
     clusters: Clusters = refined.parameters
     n_passes = len(refined.refinement.log_likelihood)
     return [
         Check(
             "refinement has converged", "share of the documents", clusters.moved, at_most(STILL),
-            f"Moved by the last of {n_passes} passes. Parts of the data cannot see what is left to move.",
+            f"Moved by the last of {n_passes} passes. Halves of the data do not show the error of moves that remain.",
             "not in the thesis",
         )
     ]  # fmt: skip

@@ -308,7 +308,7 @@ def test_topics_of_texts_keep_the_words_of_the_first_batch():
 
 
 def test_topics_that_are_not_made_of_sums_are_not_added():
-    with pytest.raises(LatentiaError, match="moments are kept with"):
+    with pytest.raises(LatentiaError, match="kept moments need"):
         AnchorTopics(3, embedding="subspace").partial_fit(*documents()[0])
 
 

@@ -91,8 +91,8 @@ def test_effects_of_columns(speeches, tmp_path):
         (["--effects", "~ testament", "--cluster", "author"], "--cluster author: there is no such column"),
         (["--cluster", "date"], "belongs to --effects"),
         (["--group-by", "party"], "no such column. There are date, testament"),
-        (["--over", "testament"], "neither a number nor a date"),
-        (["--period", "year"], "belongs to --over"),
+        (["--over", "testament"], "Expected a number or a date"),
+        (["--period", "year"], "--period needs --over"),
         (["--over", "date", "--period", "fortnight"], "one of day, week"),
     ],
 )

@@ -401,7 +401,7 @@ def test_recovery_from_documents(corpus, embedding):
         ({"verbose": "yes"}, "verbose='yes'"),
         ({"dirichlet": "mle"}, "dirichlet='mle'"),
         ({"anchors": None}, "anchors=None"),
-        ({"anchors": [2.5]}, "Anchor 2.5: a word, a list of words or a dict"),
+        ({"anchors": [2.5]}, "Anchor 2.5: expected a word, a list of words or a dict"),
         ({"anchors": [{3: "a"}]}, "Anchor 3: strength 'a' must be"),
         ({"vocabulary": 5}, "vocabulary=5"),
         ({"vocabulary": "words"}, "vocabulary='words'"),
@@ -409,7 +409,7 @@ def test_recovery_from_documents(corpus, embedding):
         ({"n_splits": 4}, "n_splits=4"),
         ({"vocabulary": ["a"]}, "vocabulary has 1 words"),
         ({"n_components": 900}, "n_components=900: 2000 documents with .* words support at most"),
-        ({"min_df": 1999}, "0 words are frequent enough"),
+        ({"min_df": 1999}, "frequent enough to be anchors; there are 0"),
         ({"anchors": list(range(11))}, "n_components=10: 11 anchors are given"),
     ],
 )

@@ -163,7 +163,7 @@ def test_topics_of_a_word(model):
     ("word", "message"),
     [
         ("wordaab", "Spelt nearly the same: .*wordaa"),
-        ("zzz", "none of the model's 200 words\\.$"),
+        ("zzz", "not in the vocabulary \\(200 words\\)\\.$"),
         (200, "columns are 0 to 199"),
         (-1, "columns are 0 to 199"),
         ([], "no words were given"),

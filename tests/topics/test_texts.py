@@ -126,12 +126,12 @@ def test_words_of_the_columns_are_those_that_are_counted(texts):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("one text", "A single text"),
+        ("one text", "got a single text"),
         ([["red", "apple"]] * 9, "lists of words"),
         (["red apple", None] * 9, "Text 1 is missing"),
         (["今天天气很好我们去公园散步"] * 9, "Segment them first"),
-        (["the", "of and"] * 9, "no words are left of 18 texts"),
-        (iter(["red"]), "read once only"),
+        (["the", "of and"] * 9, "no words remain of 18 texts"),
+        (iter(["red"]), "can be read only once"),
     ],
 )
 @every

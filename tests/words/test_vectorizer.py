@@ -132,7 +132,7 @@ def test_wrong_parameters(parameters, message):
 
 
 def test_no_words_left():
-    with pytest.raises(LatentiaError, match="no words are left of 2 texts"):
+    with pytest.raises(LatentiaError, match="no words remain of 2 texts"):
         WordVectorizer().fit(["the", "of and"])
 
 
@@ -194,13 +194,13 @@ def test_tables_are_no_texts():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("one text", "A single text, 'one text'"),
+        ("one text", "got a single text, 'one text'"),
         ([["red", "apple"], ["pear"]], "lists of words"),
         (["one", None], "Text 1 is missing"),
         ([None, float("nan"), "one"], "Text 0 is missing, and 1 more are no texts"),
         (["one", 5], "Text 1 is 5, a int"),
         ([b"one"], "decode them first"),
-        (iter(["one"]), "can be read once only"),
+        (iter(["one"]), "can be read only once"),
     ],
 )
 def test_what_is_nearly_texts_is_refused(wrong, message):

@@ -29,7 +29,7 @@ from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, 
 from ._texts import kept_options, read_known, say_columns, say_words, parse_split, word_options
 
 _MAX_TABLE_ROWS = 200_000
-_RACE_SIZE = 20  # Models are raced with this many topics where their number is yet to be chosen.
+_RACE_SIZE = 20  # Models are raced with this many topics if their number is still to be chosen.
 _FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
 _CUT = (
     "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 for parts of 500 words."
@@ -123,15 +123,17 @@ def topics(
 
 
 def _model_options(model: str, anchors: Path | None, alpha0: float | None, keep_moments: bool) -> dict[str, Any]:
-    """The options that belong to one model alone."""
+    """Return the options that only one model has."""
     if anchors is not None and model != "anchor":
-        raise LatentiaError(f"--anchors: --model {model} has no anchors: give one of the two.")
+        raise LatentiaError(f"--anchors: --model {model} has no anchors. Leave out one of the two.")
     if alpha0 is not None and model != "lda":
-        raise LatentiaError(f"--alpha0: --model {model} has no such parameter; add --model lda, or leave it out.")
+        raise LatentiaError(f"--alpha0: --model {model} has no such parameter. Use --model lda, or leave it out.")
     if alpha0 is not None and not 0 < alpha0 < np.inf:
-        raise LatentiaError(f"--alpha0 {alpha0:g}: a positive number is needed, or leave it out to find it.")
+        raise LatentiaError(f"--alpha0 {alpha0:g}: expected a positive number. Leave it out to estimate it.")
     if keep_moments and model != "anchor":
-        raise LatentiaError(f"--keep-moments: --model {model} keeps none: use --model anchor, or leave it out.")
+        raise LatentiaError(
+            f"--keep-moments: --model {model} has no moments to keep. Use --model anchor, or leave it out."
+        )
     if model == "lda":
         return {"alpha0": alpha0}
     if model in ("single", "auto"):
@@ -141,7 +143,7 @@ def _model_options(model: str, anchors: Path | None, alpha0: float | None, keep_
 
 
 def _limit_sizes(corpus: Corpus, sizes: Sizes, model_options: dict[str, Any]) -> Sizes:
-    """Those that documents and words can carry, after a look at the anchors."""
+    """Limit the numbers of topics by documents and words, and check the number of anchors."""
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     say(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
     say_columns(corpus)
@@ -152,7 +154,9 @@ def _limit_sizes(corpus: Corpus, sizes: Sizes, model_options: dict[str, Any]) ->
     sizes = sizes.up_to(min(n_rows, n_words), data)
     n_anchors = 0 if isinstance(model_options.get("anchors", "greedy"), str) else len(model_options["anchors"])
     if n_anchors > min(sizes):
-        raise LatentiaError(f"{n_anchors} anchors are given for {min(sizes)} topics: raise -k.")
+        raise LatentiaError(
+            f"Expected at most one anchor for each of {min(sizes)} topics; there are {n_anchors}. Raise -k."
+        )
     return sizes
 
 
@@ -170,7 +174,7 @@ def _race(corpus: Corpus, sizes: Sizes, parameters: dict[str, Any]) -> Race:
 
 
 def _make_comparison(kind: type, corpus: Corpus, options: dict[str, Any]) -> Comparison:
-    """Models of nine tenths of the documents, and what each says of the others."""
+    """Compare models of nine tenths of the documents by the other documents."""
     train, test = hold_out(corpus.blocks, corpus.source)
     rows = _read_first_rows(train)
 
@@ -188,7 +192,7 @@ def _make_comparison(kind: type, corpus: Corpus, options: dict[str, Any]) -> Com
 
 
 def _perplexity(model: Any, test: Blocks) -> float:
-    """Of a word: given half of its document, or, where a document has one topic, of whole documents."""
+    """Return the perplexity of a word given half of its document, or of whole documents if each has one topic."""
     if not isinstance(model, SingleTopicModel):
         return float(model.perplexity(test))
     n_words = sum(float(block[0].sum()) for block in test)
@@ -196,7 +200,7 @@ def _perplexity(model: Any, test: Blocks) -> float:
 
 
 def _read_first_rows(blocks: Blocks) -> Any:
-    """At most 200,000 documents: coherence needs no more."""
+    """Read at most 200,000 documents: coherence needs no more."""
     pieces, n = [], 0
     for block in blocks:
         pieces.append(sparse.csr_array(block[0]))
@@ -210,7 +214,7 @@ def _read_first_rows(blocks: Blocks) -> Any:
 
 
 def added_topics(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
-    """Read documents that are added to a model."""
+    """Read documents to add to a model."""
     corpus = read_known(source, model, column_names(model), how)
     say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
     return (corpus.blocks,)
@@ -219,7 +223,7 @@ def added_topics(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
 def apply_topics(
     model: Any, source: Path, how: ReadOptions, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
-    """Read other documents; gives the function that writes their topics, a block at a time."""
+    """Read other documents; return the function that writes their topics, a block at a time."""
     corpus = read_known(source, model, column_names(model), how, column, split)
     say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
     topics = topic_headings(model)
@@ -234,7 +238,7 @@ def apply_topics(
 
 
 def _topic_names(pairs_given: list[str], path: Path | None, sizes: Sizes) -> dict[str, list[str]]:
-    """Return what the model keeps of names of topics; nothing where none are given."""
+    """Return the names of topics that the model stores; an empty dict without names."""
     pairs = [(f"--name {text}", *text.partition("=")[::2]) for text in pairs_given]
     if path is not None:
         table = open_table(existing(path, "--names"))
@@ -247,7 +251,7 @@ def _topic_names(pairs_given: list[str], path: Path | None, sizes: Sizes) -> dic
     if not pairs:
         return {}
     if len(sizes) != 1 or sizes[0] is None:
-        raise LatentiaError("--name: topics of several numbers are compared; choose one with -k first.")
+        raise LatentiaError("--name needs one number of topics. Choose it with -k.")
     names = [""] * int(sizes[0])
     for option, number, name in pairs:
         if not number.strip().isdigit() or int(number) >= len(names) or not name.strip():
@@ -255,7 +259,7 @@ def _topic_names(pairs_given: list[str], path: Path | None, sizes: Sizes) -> dic
         names[int(number)] = name.strip()
     twice = next((name for name in filter(None, names) if names.count(name) > 1), None)
     if twice is not None:
-        raise LatentiaError(f"--name: two topics are called {twice!r}. Give each its own name.")
+        raise LatentiaError(f"--name: two topics are called {twice!r}. Give them different names.")
     return {"topic_names": names}
 
 
@@ -270,12 +274,12 @@ def _read_anchors(path: Path) -> list[dict[str, float]]:
             match = re.fullmatch(r"([^=]+)(?:=(1|1\.0*|0?\.\d*[1-9]\d*))?", part)
             if not match:
                 raise LatentiaError(
-                    f"{part!r} is not a word, or word=strength with a strength above 0, at most 1.",
+                    f"expected a word, or word=strength with a strength above 0 and at most 1; found {part!r}.",
                     source=path,
                     place=f"line {number}",
                 )
             words[match[1]] = float(match[2] or 1)
         anchors += [words] if words else []
     if not anchors:
-        raise LatentiaError("no anchor words in the file; write one topic a line.", source=path)
+        raise LatentiaError("expected anchor words, one topic a line; there are none.", source=path)
     return anchors

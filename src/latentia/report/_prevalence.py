@@ -1,4 +1,4 @@
-"""Topics by group and over time: small multiples with their intervals, what is clear in words, and tables of all."""
+"""Topics by group and over time: figures with intervals, sentences on what is clear, and tables of all numbers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NamedPrevalences = Sequence[tuple[str, Prevalence]]
 
 
 def prevalence_figures(prevalences: NamedPrevalences, titles: Sequence[str]) -> tuple[Figure, ...]:
-    """A figure for each of the columns; ``titles`` are the names of the topics."""
+    """Make a figure for each column; ``titles`` are the names of the topics."""
     return tuple(_figure(number, name, prevalence, titles) for number, (name, prevalence) in enumerate(prevalences))
 
 
 def prevalence_tables(prevalences: NamedPrevalences) -> tuple[Table, ...]:
-    """Every share with its bounds, and trends where there are times."""
+    """Make tables of every share with its bounds, and of trends over time."""
     listed = ("prevalence", Prevalence.rows), ("trends", Prevalence.trends)
     tables = []
     for (title, rows_of), file in zip(listed, FILES, strict=True):
@@ -36,7 +36,7 @@ def prevalence_tables(prevalences: NamedPrevalences) -> tuple[Table, ...]:
 
 
 def prevalence_lines(prevalences: NamedPrevalences, titles: Sequence[str]) -> tuple[str, ...]:
-    """What differs most between groups, and what rises and falls, as far as it is clear, for the screen."""
+    """Describe the largest clear differences between groups, and clear trends, for the screen."""
     lines = []
     for name, prevalence in prevalences:
         by_time = prevalence.places is not None
@@ -47,7 +47,7 @@ def prevalence_lines(prevalences: NamedPrevalences, titles: Sequence[str]) -> tu
         further = [f"{len(phrases) - _MAX_NAMED} more in {FILES[int(by_time)]}"] if len(phrases) > _MAX_NAMED else []
         omitted = f"; {prevalence.n_left_out:,} documents left out" if prevalence.n_left_out else ""
         lines += [f"\n{heading}{omitted}:"]
-        lines += [f"  {line}" for line in [*phrases[:_MAX_NAMED], *further] or ["Nothing that is clear beyond chance."]]
+        lines += [f"  {line}" for line in [*phrases[:_MAX_NAMED], *further] or ["Nothing is clear beyond chance."]]
         lines += [f"  {line}" for line in _describe_unsupported(prevalence)]
     return (*lines, "") if lines else ()
 
@@ -59,7 +59,7 @@ def _format_cell(value: Any) -> str:
 
 
 def _describe_clear(prevalence: Prevalence, titles: Sequence[str], screen: bool = False) -> list[str]:
-    """A phrase for every change or difference that is clear, the largest first."""
+    """Describe every clear change or difference in a phrase, the largest first."""
     form = {
         (True, False): "{topic} {trend} by {size:.1f} points ({low:+.1f} to {high:+.1f})",
         (True, True): "{topic}: {trend} by {size:.1f} points from {first} to {last} ({low:+.1f} to {high:+.1f})",
@@ -75,7 +75,7 @@ def _describe_clear(prevalence: Prevalence, titles: Sequence[str], screen: bool 
 
 
 def _figure(number: int, name: str, prevalence: Prevalence, titles: Sequence[str]) -> Figure:
-    """A curve in its band, or bars of the largest groups with their intervals, for each of the topics that move most."""
+    """Draw a curve in its band, or bars of the largest groups with intervals, for the topics that move most."""
     by_time, topics, n = prevalence.places is not None, prevalence.most_moving(_MAX_PANELS), len(prevalence.labels)
     groups = np.arange(n) if by_time else np.sort(np.argsort(-prevalence.n_documents, kind="stable")[:_MAX_BARS])
     x: Any = [prevalence.labels[g] for g in groups]
@@ -94,7 +94,7 @@ def _figure(number: int, name: str, prevalence: Prevalence, titles: Sequence[str
         left_out = f"{count(prevalence.n_left_out, 'document')} without {'a time' if by_time else 'a group'}"
         caption += f" {left_out} or without words left out."
     grouping = f"{'over' if by_time else 'by'} {name}"
-    topic_errors = " and of the errors of the topics" if prevalence.topic_errors else ""
+    topic_errors = " and the errors of the topics" if prevalence.topic_errors else ""
     return Figure(
         f"prevalence-{number}",
         bands(panels, labels=prevalence.axis or None, percent=True, level=prevalence.level)
@@ -112,9 +112,9 @@ def _figure(number: int, name: str, prevalence: Prevalence, titles: Sequence[str
 
 
 def _describe_unsupported(prevalence: Prevalence) -> list[str]:
-    """Return a sentence on topics of which nothing is called clear, if there are any."""
+    """Return a sentence on the topics that are not supported, if there are any."""
     n = len(prevalence.not_supported)
-    return [f"Of {count(n, 'topic')} without support by the evidence nothing is called clear."] if n else []
+    return [f"Nothing is called clear for {count(n, 'topic')} without support by the evidence."] if n else []
 
 
 def _summarise_clear(prevalence: Prevalence, phrases: list[str]) -> str:
@@ -125,8 +125,8 @@ def _summarise_clear(prevalence: Prevalence, phrases: list[str]) -> str:
     return f"{f'F{span},' if by_time else 'Clearly different:'} {'; '.join([*phrases[:_MAX_NAMED], *further])}."
 
 
-_INTERVALS = "Documents weigh equally. The intervals know of the choice of documents, of the noise of their words"
+_INTERVALS = "Documents have equal weights. The intervals include the choice of documents, the noise of their words"
 _DEPENDENT = (
-    "many documents by one author, or copies, count for less. A difference or change is called clear where it is more "
-    "than chance makes of all topics together."
+    "many documents by one author, or copies, contain less information. A difference or change is called clear if it is "
+    "more than chance would make for any of the topics."
 )

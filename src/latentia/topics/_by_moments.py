@@ -240,5 +240,7 @@ def moment_checks(
 def _documents_used(corpus: CorpusMoments) -> Check:
     documents = corpus.documents
     total = documents.used + documents.empty + documents.short
-    meaning = f"Of {total}; others have fewer than two words. {corpus.n_triples} have the three that third moments need."
+    meaning = (
+        f"Of {total}; others have fewer than two words. {corpus.n_triples} have the three that third moments need."
+    )
     return Check("documents used", "", float(documents.used), None, meaning, "section 7.3.1")

@@ -76,8 +76,8 @@ from ._repeated import cross_validate_spectrum
 from .prevalence import measure_confusions
 
 _GAP = Number(0, 1)
-_SUBSET_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far larger
-_STORED_TOL = 1e-14  # of moments that are added: their order changes nothing else then
+_SUBSET_TOL = 1e-3  # Duality gap for subsets of the documents, whose noise is far larger.
+_STORED_TOL = 1e-14  # Duality gap for stored sums, so that the order of additions changes nothing else.
 
 
 class AnchorTopics(Admixture, AdditiveTopics):

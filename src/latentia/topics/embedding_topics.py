@@ -1,19 +1,19 @@
-"""Topics of documents that have embeddings: groups in the space of the embeddings, told by the words of their documents.
+"""Topics of documents with embeddings: groups in the space of the embeddings, described by the words of their documents.
 
-Model. Document d has an embedding x_d in R^D of which the direction counts, u_d = x_d / |x_d|. About the mean direction, and in
-the leading principal directions P, it is
+Model. Document d has an embedding x_d in R^D, of which only the direction u_d = x_d / |x_d| matters. About the mean direction
+u, and in the leading principal directions P, it is
 
     z_d = P (u_d - u) / |P (u_d - u)|.
 
-"mixture": a document is of topic k with probability w_k, and z_d is Gaussian about mu_k with a covariance that all topics
-share. "ica": P (u_d - u) = A s_d with independent sources s_d; source k is turned so that its long tail is positive, and the
-share of topic k in a document is max(s_dk, 0)^2 over the sum of these.
+"mixture": a document has topic k with probability w_k, and z_d is Gaussian about mu_k with a covariance that all topics share.
+"ica": P (u_d - u) = A s_d with independent sources s_d. The sign of source k makes its long tail positive, and the share of
+topic k in a document is max(s_dk, 0)^2 divided by the sum of these.
 
 With shares r_dk the probability of word v in topic k is the mean of its frequencies in the documents, weighted by r_dk.
 
-Source: not in the papers. Directions about their mean are what D. Garcia-Romero and C. Espy-Wilson make one long, in
-Interspeech 2011; see M. Grootendorst, BERTopic, arXiv 2203.05794, and M. Kardos and others, S3, arXiv 2406.09556, for clusters
-and for independent sources of embeddings.
+Source: not in the papers. D. Garcia-Romero and C. Espy-Wilson, Interspeech 2011, normalise directions about their mean; see M.
+Grootendorst, BERTopic, arXiv 2203.05794, and M. Kardos and others, S3, arXiv 2406.09556, for clusters and for independent
+sources of embeddings.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ from ._shown import order_words
 from ._told import measure_word_recall, word_recall_checks
 
 _SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
-"""Numbers of topics that "auto" compares at least."""
-_OVERSAMPLE = 12  # principal directions beyond the number of topics
+"""Numbers of topics that "auto" compares."""
+_OVERSAMPLE = 12  # Principal directions beyond the number of topics.
 _SHAPE_REMEDY = (
     "Groups differ in shape, or stand for several topics each: compare with more topics, or covariance_type='full'."
 )
-_TINY = 1e-12  # of a length
+_TINY = 1e-12  # Shorter vectors have no direction.
 _SPREAD, _SHAPE = "spread about components", "better than full covariances"
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What directions of embeddings are seen in.
+    """Mean and principal directions of the directions of embeddings.
 
     Attributes
     ----------
     mean : ndarray of shape (D,)
-        Of the directions.
+        Mean direction.
     basis : ndarray of shape (D, B)
-        Principal directions about it.
+        Principal directions about the mean.
     unit : bool
-        Whether what is left is made one long.
+        Whether coordinates are scaled to length one.
     """
 
     mean: Annotated[np.ndarray, of.numbers("D")]
@@ -76,8 +76,8 @@ class Frame:
     unit: bool
 
     @classmethod
-    def of(cls, embeddings: np.ndarray, size: int, unit: bool) -> Frame:
-        """The ``size`` leading directions of embeddings (n, D)."""
+    def fit(cls, embeddings: np.ndarray, size: int, unit: bool) -> Frame:
+        """Compute the ``size`` leading directions of embeddings (n, D)."""
         directions = _normalise_rows(embeddings)
         mean = directions.mean(axis=0)
         directions = directions - mean
@@ -85,7 +85,7 @@ class Frame:
         return cls(mean, np.ascontiguousarray(basis), unit)
 
     def __call__(self, embeddings: np.ndarray) -> np.ndarray:
-        """Coordinates, shape (n, B)."""
+        """Return the coordinates of embeddings, shape (n, B)."""
         coordinates = (_normalise_rows(embeddings) - self.mean) @ self.basis
         return _normalise_rows(coordinates) if self.unit else coordinates
 
@@ -93,12 +93,12 @@ class Frame:
 class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
     """Topics of documents with embeddings, described by their words.
 
-    Embeddings of a language model know which texts mean alike; a mixture finds the groups, and the words of their documents
-    tell what they are about. The fit is deterministic, gives every document to a topic, and says how far to trust both:
-    the groups, and whether the words identify them.
+    Embeddings of a language model are close for texts of similar meaning. A mixture finds the groups, and the words of their
+    documents describe them. The fit is deterministic, assigns every document to a topic, and measures the reliability of both:
+    the groups, and their description by words.
 
-    Choose it in place of BERTopic where a run must give the topics of the run before, and where no document may be left out.
-    Choose `AnchorTopics` or `SingleTopicModel` where there are words alone: they need no embeddings.
+    Choose it instead of BERTopic if every run must give the same topics and no document may be left out. Choose `AnchorTopics`
+    or `SingleTopicModel` for words without embeddings.
 
     Parameters
     ----------
@@ -107,19 +107,19 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 50 and more. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     method : {"mixture", "ica"}, default="mixture"
-        "mixture": a document is of one topic, up to doubt. "ica": topics are independent directions of meaning, and a document
-        may be of several; it needs more documents.
+        "mixture": a document has one topic, with some probability. "ica": topics are independent directions of meaning, and a
+        document can have several; it needs more documents.
     covariance_type : {"tied", "full", "diag", "spherical"}, default="tied"
         Shape of the groups of the mixture, see `latentia.mixtures.SphericalGaussianMixture`.
     embedder : callable or str, optional
-        From a list of texts to an array (n_documents, D): it makes the embeddings where none are given. "model2vec:NAME" and
+        Function from a list of texts to an array (n_documents, D), for texts without given embeddings. "model2vec:NAME" and
         "fastembed:NAME" are models of these packages, which read or download them.
     n_splits : int, default=3
         Random splits into halves whose fits give the expected errors; a single one is used. With 0 no errors are measured.
     vocabulary : sequence of str or dict, optional
-        Words of the columns, where counts are given that have no column names; or a dict from words to columns.
+        Words of the columns, for counts without column names; or a dict from words to columns.
     vectorizer : vectorizer of scikit-learn, optional
-        What counts the words of texts; a copy of it is fitted. By default a `latentia.words.WordVectorizer`, for English.
+        Counts the words of texts; a copy of it is fitted. By default a `latentia.words.WordVectorizer`, for English.
     random_state : int, default=0
         Seed of the splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -130,30 +130,30 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
     Attributes
     ----------
     components_ : ndarray of shape (K, V)
-        Word probabilities of the topics, documents weighing equally; rows sum to one.
+        Word probabilities of the topics, with equal weights of documents; rows sum to one.
     weights_ : ndarray of shape (K,)
         Mean share of every topic in the documents.
     means_ : ndarray of shape (K, D)
-        Where the topics are among the directions of the embeddings, see `directions`; of "ica" unit vectors.
+        Means of the topics among the directions of the embeddings, see `directions`; unit vectors for "ica".
     recall_ : ndarray of shape (K,)
-        Share of the documents of each topic whose words alone name it, learned on other documents.
+        Share of the documents of each topic that their words alone assign to it, learned on other documents.
     word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     groups_ : SphericalGaussianMixture or TensorICA
-        What was fitted to the coordinates of the embeddings.
+        Model of the coordinates of the embeddings.
     vectorizer_ : vectorizer
-        What counted the words, where the model was fitted on texts.
+        Vectorizer that counted the words, if the model was fitted on texts.
     evidence_ : Evidence
-        That of the groups, with their expected l2 errors in lengths of a direction, and whether the words identify them.
+        Evidence of the groups, with their expected l2 errors in lengths of a direction, and a check that words identify them.
     n_passes_ : int
-        Number of passes over the data, which is kept in memory.
+        Number of passes over the data, which stay in memory.
 
     Notes
     -----
-    1. Directions of length one are no Gaussians: that rows lie otherwise about a topic is a note in the evidence, and no
-       caution. So is that groups differ in shape, where embeddings have no more columns than K + 12.
-    2. Words take no part in finding the topics, so that how well they identify them is a test of both.
-    3. Principal directions are those of all documents, also where parts are fitted for the expected errors.
+    1. Directions of length one are not Gaussian. So a deviation from the Gaussian shape is a note in the evidence instead of a
+       caution, and so are different shapes of groups if embeddings have at most K + 12 columns.
+    2. The topics are found without the words, so that their recall by words tests both.
+    3. Principal directions are those of all documents, also for the fits on halves.
 
     References
     ----------
@@ -230,8 +230,8 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if there are no embeddings, or not one for each document, if an entry is no
-            number, or if there are too few documents for the topics.
+            If a parameter is out of its range, if there is not one embedding for each document, if an entry is not a number,
+            or if there are too few documents for the topics.
         """
         counts, table = self._read(X, embeddings)
         coordinates = self._fit_frame(table)
@@ -250,11 +250,11 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         return (*counted, embeddings), {}
 
     def _candidates(self, X: Any, embeddings: Any = None) -> Sequence[int]:
-        """All of these: what is too small for groups of groups may have larger errors than what is right."""
+        """Return all sizes: numbers that are too small, for groups of groups, can have larger errors than the right one."""
         return _SIZES
 
     def _read(self, X: Any, embeddings: Any) -> tuple[sparse.csr_array, np.ndarray]:
-        """Counts (n, V) and embeddings (n, D), checked."""
+        """Check counts (n, V) and embeddings (n, D)."""
         blocks = list(self._blocks(X, reset=True))
         for block in blocks:
             check_counts(as_counts(block[0]), block.rows, column_names(self))
@@ -262,12 +262,12 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         table = _embedding_table(embeddings, blocks)
         check_same_rows(X=counts.shape[0], embeddings=len(table))
         if not counts.sum():
-            raise LatentiaError("None of the documents has a word: nothing distinguishes the topics.")
+            raise LatentiaError("Expected documents with words; none of them has a word. Check the vocabulary.")
         self.n_passes_ = 1
         return counts, table
 
     def _fit_frame(self, table: np.ndarray) -> np.ndarray:
-        """Coordinates of embeddings, in a frame that is kept."""
+        """Fit the frame; return the coordinates of embeddings in it."""
         mixture, (n, width) = self.method == "mixture", table.shape
         size = self.n_components + (_OVERSAMPLE if mixture else 0)
         max_topics = n if mixture else min(n, width)
@@ -276,11 +276,11 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
                 f"{n} documents with embeddings of {width} columns support at most {max_topics} topics.",
                 at_most=max_topics, parameter="n_components", value=self.n_components,
             )  # fmt: skip
-        self._frame = Frame.of(table, min(size, width), unit=mixture)
+        self._frame = Frame.fit(table, min(size, width), unit=mixture)
         return self._frame(table)
 
     def _fit_groups(self, coordinates: np.ndarray) -> Any:
-        """The mixture, or sources."""
+        """Fit the mixture, or the sources."""
         options = {name: vars(self)[name] for name in ("n_components", "n_splits", "n_jobs", "verbose")}
         options |= {"random_state": self._seed}
         if self.method == "mixture":
@@ -288,11 +288,11 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         else:
             groups = estimator("TensorICA")(**options)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotSupportedWarning)  # this fit says so itself
+            warnings.simplefilter("ignore", NotSupportedWarning)  # This fit has a warning for it.
             return groups.fit(coordinates)
 
     def _orient_sources(self, coordinates: np.ndarray) -> None:
-        """Where the topics are; sources are turned to their long tails."""
+        """Set the means of the topics, and the signs that make long tails of sources positive."""
         if self.method == "mixture":
             centers = self.groups_.means_  # type: ignore[attr-defined]
             self._signs = np.ones(len(centers))
@@ -305,7 +305,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         self._n_features_out = len(centers)
 
     def _shares_of(self, coordinates: np.ndarray) -> np.ndarray:
-        """Shares of the topics at these coordinates, shape (n, K)."""
+        """Compute the shares of the topics at these coordinates, shape (n, K)."""
         groups: Any = self.groups_
         if self.method == "mixture":
             return np.asarray(groups.predict_proba(coordinates) @ self._joined.T)
@@ -315,14 +315,14 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         return np.asarray(shares @ self._joined.T)
 
     def _describe_topics(self, counts: sparse.csr_array, shares: np.ndarray) -> None:
-        """Words of the topics."""
+        """Set the shares and words of the topics."""
         self.weights_ = shares.mean(axis=0) / shares.mean(axis=0).sum()
         self.components_ = word_probabilities(counts, shares)
         self.word_frequencies_ = word_probabilities(counts, np.ones((len(shares), 1)))[0]
         self._word_order = order_words(self.components_, self._others(), counts)
 
     def _weighed(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
-        """The evidence of the groups, and whether the words identify them."""
+        """Return the evidence of the groups, with the recall of their words."""
         group_evidence, labels = self.groups_.evidence_, shares.argmax(axis=1)
         self.recall_ = measure_word_recall(
             counts, labels, shares.shape[1], assign_folds(Blocks.from_array(counts), self._seed)
@@ -354,7 +354,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         Parameters
         ----------
         X : sequence of str, table or Blocks of shape (n_documents, V), or None
-            Documents, as `fit` takes them, or a pair (X, embeddings); topics of documents hang on their embeddings alone.
+            Documents, as `fit` takes them, or a pair (X, embeddings); topics of documents depend on their embeddings alone.
         embeddings : array-like of shape (n_documents, D), optional
             Their embeddings; without them ``embedder`` makes them of the texts.
 
@@ -366,7 +366,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         Raises
         ------
         LatentiaError
-            If there are no embeddings, or such of another width, or not one for each document.
+            If there are no embeddings, if they have another width, or if there is not one for each document.
         """
         return self._shares_of(self._frame(self._table(X, embeddings)))
 
@@ -398,7 +398,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         return self.fit(X, embeddings).transform(X, embeddings)
 
     def fit_predict(self, X: Any, embeddings: Any = None) -> np.ndarray:
-        """Learn topics, and return that of every document.
+        """Learn topics, and return the topic of every document.
 
         Parameters
         ----------
@@ -412,7 +412,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
 
     @fitted
     def directions(self, X: Any, embeddings: Any = None) -> np.ndarray:
-        """Return where documents are among the directions of the embeddings: what ``means_`` are means of.
+        """Return the directions of documents, of which ``means_`` are means.
 
         Parameters
         ----------
@@ -427,9 +427,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
 
     def _memberships(self, X: Any) -> Memberships:
         if not isinstance(self.groups_, WithCovariates) or len(self._joined) < self._joined.shape[1]:
-            raise LatentiaError(
-                'effects are measured of a mixture whose topics have not been merged: method="mixture".'
-            )
+            raise LatentiaError('effects need a mixture whose topics have not been merged: method="mixture".')
         return self.groups_._memberships(self._frame(self._table(X)))
 
     def _plugged_in(self, X: Any) -> np.ndarray:
@@ -445,13 +443,13 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
     # --- reading ------------------------------------------------------------------------------------------------
 
     def _embed_texts(self, texts: list[str] | None) -> Any:
-        """Embeddings of texts by the embedder; None where there are no texts, so that they must be elsewhere."""
+        """Embed texts by the embedder; return None without texts or embedder."""
         if texts is not None and self.embedder is not None:
             return embed(texts, self.embedder)
         return None
 
     def _table(self, X: Any, embeddings: Any = None) -> np.ndarray:
-        """Embeddings of new documents, checked, shape (n, D)."""
+        """Return the checked embeddings of new documents, shape (n, D)."""
         X, embeddings = _split_pair(X, embeddings)
         texts = texts_of(X)
         embeddings = self._embed_texts(texts) if embeddings is None else embeddings
@@ -464,7 +462,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
             check_same_rows(X=len(table) if texts is None else len(texts), embeddings=len(table))
         if table.shape[1] != len(self._frame.mean):
             raise LatentiaError(
-                f"The embeddings have {table.shape[1]} columns and those of the fit {len(self._frame.mean)}."
+                f"Expected embeddings of {len(self._frame.mean)} columns, as in the fit; they have {table.shape[1]}."
             )
         return table
 
@@ -476,29 +474,29 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
 
 
 def _normalise_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows of length one; those without a direction are zero."""
+    """Scale rows to length one; rows without a direction become zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > _TINY, rows / np.where(lengths > _TINY, lengths, 1.0), 0.0)
 
 
 def _adapt_check(check: Check, basis: np.ndarray) -> Check:
-    """Of the shape of groups: none is a Gaussian's, and in few dimensions each lies in a plane of its own."""
+    """Adapt a check of the shape of groups to directions, which are not Gaussian and, in few dimensions, lie in planes."""
     if check.name in (_SPREAD, REAL_OR_SIMULATED) or (check.name == _SHAPE and basis.shape[0] == basis.shape[1]):
         return replace(check, role="note", remedy="")
     return replace(check, role="caution", remedy=_SHAPE_REMEDY) if check.name == _SHAPE else check
 
 
 def _split_pair(X: Any, embeddings: Any = None) -> tuple[Any, Any]:
-    """Documents and embeddings, which may come as a pair or as the two parts of Blocks."""
+    """Split documents and embeddings, which may come as a pair or as the two parts of Blocks."""
     if isinstance(X, tuple) and len(X) == 2 and not isinstance(X[0], str) and embeddings is None:
         return X
     if isinstance(X, Blocks) and embeddings is None and len(X.shapes) < 2:
-        raise LatentiaError("The Blocks have no embeddings: give them as their second part, or as embeddings=.")
+        raise LatentiaError("The Blocks have no embeddings. Give them as their second part, or as embeddings=.")
     return X, embeddings
 
 
 def _embedding_table(embeddings: Any, blocks: list[Any]) -> np.ndarray:
-    """Embeddings as finite numbers; where none are given, the second part of blocks."""
+    """Check embeddings for finite numbers; by default they are the second part of blocks."""
     if embeddings is None and blocks and len(blocks[0]) > 1:
         embeddings = np.vstack([np.asarray(block[1]) for block in blocks])
     if isinstance(embeddings, Blocks):
@@ -507,7 +505,7 @@ def _embedding_table(embeddings: Any, blocks: list[Any]) -> np.ndarray:
         embeddings = embeddings.toarray()
     if embeddings is None or not hasattr(embeddings, "__len__"):
         raise LatentiaError(
-            "There are no embeddings: give an array with a row for each document, embeddings=, or embedder= and texts."
+            "There are no embeddings. Give an array with a row for each document, embeddings=, or embedder= and texts."
         )
     table = number_table(embeddings, "embeddings", sparse_allowed=False, min_rows=1)
     return np.ascontiguousarray(table, dtype=np.float64)

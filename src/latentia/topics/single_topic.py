@@ -68,7 +68,9 @@ _ERROR_PER_SPREAD = 1.2  # Error of a topic, relative to the distance between it
 _MAX_SPREAD = 0.1  # Up to this distance documents practically have one topic.
 _STANDARD_ERRORS, _N_DOCUMENTS = 2.0, 4000  # A loss in likelihood is clear above two, on this many documents.
 _MAX_LOSS = 5.0  # Nats that a document counts at most, so that a few long ones do not decide.
-_PSEUDO_COUNT_SHARE = 0.25  # Part of the pseudo-counts that predict best: with it, topics are nearest to true ones in l1.
+_PSEUDO_COUNT_SHARE = (
+    0.25  # Part of the pseudo-counts that predict best: with it, topics are nearest to true ones in l1.
+)
 
 
 class Clusters(NamedTuple):
@@ -121,8 +123,9 @@ class SingleTopicModel(DocumentModel, Staged):
     refine : int or "auto", default="auto"
         Passes over the documents from the recovered topics. Each assigns every document given all others. "auto" starts
         softly, from topics that are mostly word frequencies, and stops when a pass moves less than .25% of the documents, or
-        after 200 passes. A number is the number of passes, from the recovered topics. 0 keeps to the theorem. See ``refinement_``, and *refinement has converged* in the evidence. Its memory is n_documents x
-        K numbers of 4 bytes and V x K of 8.
+        after 200 passes. A number is the number of passes, from the recovered topics. 0 keeps to the theorem. See
+        ``refinement_``, and *refinement has converged* in the evidence. It needs memory for n_documents x K numbers of 4 bytes
+        and V x K of 8.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is used, and both halves are refined from their own topics and from those of

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from latentia.datasets import planted
 from latentia.metrics import recovery_errors
 from latentia.topics import AnchorTopics, SpectralLDA, _sampling
-from latentia.topics._sampling import is_samplable, document_keys, mean_proportions, sample_topics
+from latentia.topics._sampling import document_keys, is_samplable, mean_proportions, sample_topics
 
 
 def shared_words(n_documents, n_topics=6, n_words=300, background=0.4, seed=0):

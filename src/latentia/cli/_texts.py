@@ -36,7 +36,7 @@ def word_options(
     return _stop_words(stop_words) | {name: value for name, value in values.items() if value is not None}
 
 
-def kept_options(words: dict[str, Any]) -> dict[str, Any]:
+def reading_options(words: dict[str, Any]) -> dict[str, Any]:
     """Return the part of `word_options` that a model stores, to read other texts in the same way."""
     return {name: value for name, value in ({"stop_words": "english"} | words).items() if name in _READING_OPTIONS}
 
@@ -92,7 +92,7 @@ def read_known(
     source: Path,
     model: Any,
     words: Sequence[str] | None,
-    how: ReadOptions,
+    read_options: ReadOptions,
     column: str | None = None,
     split: str | None = None,
 ) -> Corpus:
@@ -109,8 +109,8 @@ def read_known(
     """
     reading = model.reading_
     with reusable(source) as file:
-        options: dict[str, Any] = {"progress": how.progress, "encoding": how.encoding}
-        options["cache"] = how.cache if file == source else False
+        options: dict[str, Any] = {"progress": read_options.progress, "encoding": read_options.encoding}
+        options["cache"] = read_options.cache if file == source else False
         options["column"] = column or (reading.get("column") if has_columns(file) else None)
         if split is not None:
             options["split"] = None if split == "none" else parse_split(split)

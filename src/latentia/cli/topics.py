@@ -26,7 +26,7 @@ from ._effects import check_effects, effects_of
 from ._prevalence import no_columns, prepare_prevalence
 from ._run import Run
 from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, named, parse_sizes
-from ._texts import kept_options, read_known, say_columns, say_words, parse_split, word_options
+from ._texts import parse_split, read_known, reading_options, say_columns, say_words, word_options
 
 _MAX_TABLE_ROWS = 200_000
 _RACE_SIZE = 20  # Models are raced with this many topics if their number is still to be chosen.
@@ -115,7 +115,7 @@ def topics(
 
     result = learn(
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), build_summary,
-        reading={"column": column, "split": parts} | kept_options(word_choice) | names_given,
+        reading={"column": column, "split": parts} | reading_options(word_choice) | names_given,
         compare=lambda: _make_comparison(kind, corpus, options | {"verbose": False}),
         said=lambda model: [] if race is None else [f"--model auto takes {race}"],
     )  # fmt: skip
@@ -213,18 +213,18 @@ def _read_first_rows(blocks: Blocks) -> Any:
 # --- other documents ------------------------------------------------------------------------------------------------
 
 
-def added_topics(model: Any, source: Path, how: ReadOptions) -> tuple[Any, ...]:
+def added_topics(model: Any, source: Path, read_options: ReadOptions) -> tuple[Any, ...]:
     """Read documents to add to a model."""
-    corpus = read_known(source, model, column_names(model), how)
+    corpus = read_known(source, model, column_names(model), read_options)
     say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
     return (corpus.blocks,)
 
 
 def apply_topics(
-    model: Any, source: Path, how: ReadOptions, column: str | None = None, split: str | None = None
+    model: Any, source: Path, read_options: ReadOptions, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
     """Read other documents; return the function that writes their topics, a block at a time."""
-    corpus = read_known(source, model, column_names(model), how, column, split)
+    corpus = read_known(source, model, column_names(model), read_options, column, split)
     say(f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
     topics = topic_headings(model)
     pieces = (

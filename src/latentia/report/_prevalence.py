@@ -13,8 +13,8 @@ from .figures import bands, intervals, shortened
 from .parts import count
 
 FILES = "prevalence.csv", "trends.csv"
-_MAX_PANELS, _MAX_BARS, _MAX_LETTERS = 12, 16, 28  # of a figure, groups in a panel, and over it
-_MAX_NAMED = 5  # of what is clear
+_MAX_PANELS, _MAX_BARS, _MAX_LETTERS = 12, 16, 28  # Panels of a figure, bars in a panel, letters of its title.
+_MAX_NAMED = 5  # Clear changes or differences in a sentence.
 
 NamedPrevalences = Sequence[tuple[str, Prevalence]]
 

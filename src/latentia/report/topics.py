@@ -31,15 +31,10 @@ from .page import page
 from .parts import Mark, component_marks, count, evidence_of, grades_say, largest, listing
 
 _FILE_WORDS, _TABLE_WORDS, _BAR_WORDS, _BAR_TITLE, _TITLE_WORDS = 50, 10, 20, 5, 3
-_WEIGHTS = np.linspace(0, 1, 11)  # those of the slider
-_MIN_PART_OF_USES, _MAX_PLACES = (
-    0.05,
-    20_000,
-)  # of a word's uses, from which on a search names a topic; and how many such places
-_N_SEARCHED_WORDS, _N_SEARCH_TOPICS = (
-    10_000,
-    3,
-)  # words that are searched beyond those that are shown, and topics of each
+_WEIGHTS = np.linspace(0, 1, 11)  # Values of the slider.
+_MIN_PART_OF_USES = 0.05  # A search names a topic from this part of a word's uses on.
+_MAX_PLACES = 20_000  # Such places in the data of the script.
+_N_SEARCHED_WORDS, _N_SEARCH_TOPICS = 10_000, 3  # Words for the search beyond those that are shown, and topics of each.
 _GRADES = ("good", "care", "unknown", "bad")
 _N_DOCUMENTS, _N_SIMILAR, _EXCERPT_LENGTH, _N_BARS = 5, 4, 260, 15
 
@@ -271,11 +266,11 @@ def _table(columns: tuple[Column, ...], ranked: np.ndarray, words: list[str]) ->
     return Table("components", (*_take_rows(columns, order), word_column), caption=caption, rest="topics.csv")
 
 
-def _words(model: Any, known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> Table:
+def _words(model: Any, topic_columns: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> Table:
     """Make a table of the first words of every topic, with their probabilities."""
     topic, places = np.repeat(np.arange(len(ranked)), ranked.shape[1]), ranked.ravel()
     columns = (
-        *_take_rows(known, topic),
+        *_take_rows(topic_columns, topic),
         Column("rank", np.tile(np.arange(1, ranked.shape[1] + 1), len(ranked))),
         Column("word", [words[w] for w in places]),
         Column("probability", model.components_[topic, places], ".8f"),
@@ -314,7 +309,8 @@ def _topics(
         {
             "number": k, "name": names[k], "share": float(shares[k]), "error": error, "grade": asdict(mark),
             "anchors": anchors[k],
-            "top": [corpus.words[w] for w in ranked[k] if model.components_[k, w] > 0], "similar": _find_similar(distances[k], k),
+            "top": [corpus.words[w] for w in ranked[k] if model.components_[k, w] > 0],
+            "similar": _find_similar(distances[k], k),
             "documents": _top_documents(corpus, k), "x": float(places[k, 0]), "y": float(places[k, 1]),
         }
         for k, (error, mark) in enumerate(marks)
@@ -350,10 +346,11 @@ def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]]) -> dic
     other_frequencies = other_topics(components, _shares(model))
     probability, lift = (relevance(components, other_frequencies, weight) for weight in (1.0, 0.0))
     is_shown = (ranks < _BAR_WORDS) & (components > 0)
-    for own, probabilities, lifts in zip(is_shown, probability, lift, strict=True):
+    for is_shown_here, probabilities, lifts in zip(is_shown, probability, lift, strict=True):
         present = np.flatnonzero(np.isfinite(probabilities))
         for weight in _WEIGHTS:
-            own[present[largest(weight * probabilities[present] + (1 - weight) * lifts[present], _BAR_WORDS)]] = True
+            scores = weight * probabilities[present] + (1 - weight) * lifts[present]
+            is_shown_here[present[largest(scores, _BAR_WORDS)]] = True
     listed = np.flatnonzero(is_shown.any(axis=0))
     uses = _shares(model)[:, None] * components[:, listed]
     total = uses.sum(axis=0)
@@ -455,8 +452,8 @@ _ANCHOR = (
 )
 _ERROR = (
     "The documents are split at random, and topics are learned again from each part. The distance that a topic moves measures "
-    "how far it may be from the truth. The error is the sum of the differences of all word probabilities: 0 is perfect, 2 means "
-    "that no word is right, and half of it is the share of the topic's probability on wrong words. {} If a topic is marked "
+    "how far it may be from the truth. The error is the sum of the differences of all word probabilities: 0 is perfect, 2 "
+    "means that no word is right, and half of it is the share of the topic's probability on wrong words. {} If a topic is marked "
     "*with care*, trust its main words only."
 )
 _ERROR_OF_EMBEDDINGS = (
@@ -467,8 +464,8 @@ _OTHER_DOCUMENTS = "other documents of the same kind would give it other words"
 _ORDER = (
     "First come relevant words that certainly occur in the same documents as the topic's other words. The slider ranks by "
     "relevance alone, with its weight λ: λ log p(word in the topic) + (1 \N{MINUS SIGN} λ) times the logarithm of the ratio of "
-    "the word's probability there to that in the other topics (after Sievert and Shirley 2014). At 1 the most frequent words of "
-    "a topic come first, which may be frequent everywhere; at 0 words that hardly occur elsewhere, which may be rare."
+    "the word's probability there to that in the other topics (after Sievert and Shirley 2014). At 1 the most frequent words "
+    "of a topic come first, which may be frequent everywhere; at 0 words that hardly occur elsewhere, which may be rare."
 )
 _FINDING = (
     "The part of all uses of the word in the corpus that comes from each topic, according to the model. Topics with less than "
@@ -480,6 +477,6 @@ _FREQUENCIES = (
     "topic distinguish it from others."
 )
 _MAP = (
-    "Topics differ in many dimensions, and the map has two. Circles that would hide each other are moved. Topics that are close "
-    "on the map are not always similar; the list of most similar topics is exact."
+    "Topics differ in many dimensions, and the map has two. Circles that would hide each other are moved. Topics that are "
+    "close on the map are not always similar; the list of most similar topics is exact."
 )

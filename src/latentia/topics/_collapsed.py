@@ -85,7 +85,7 @@ class _MemoryShares:
     """Shares in memory, in single precision."""
 
     def __init__(self, n_topics: int) -> None:
-        self.n_topics, self.width = n_topics, _padded_width(n_topics)
+        self.n_topics, self.width = n_topics, _pad_width(n_topics)
         self._tables: dict[int, np.ndarray] = {}
 
     def sweep(self, block: int, documents: Any) -> None:
@@ -101,17 +101,17 @@ class _MemoryShares:
     def join(self, place: np.ndarray) -> None:
         """Add the shares of every topic to those at its new place."""
         self.n_topics = int(place.max()) + 1
-        self.width = _padded_width(self.n_topics)
+        self.width = _pad_width(self.n_topics)
         for number, table in self._tables.items():
             self._tables[number] = np.zeros((len(table), self.width), np.float32)
             _join_columns(table, place, self._tables[number])
 
 
-class _PackedShares:
+class _FileShares:
     """Shares in files that are mapped into memory: the eight largest of every count, in 16 bits each."""
 
     def __init__(self, n_topics: int, folder: Path) -> None:
-        self.n_topics, self.width, self._folder = n_topics, _padded_width(n_topics), folder
+        self.n_topics, self.width, self._folder = n_topics, _pad_width(n_topics), folder
         self._kind = np.uint8 if n_topics <= 256 else np.uint16
         self._files: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -142,7 +142,7 @@ def fit_in_memory(n_entries: float, n_topics: int) -> bool:
 
     They may take scikit-learn's ``working_memory``, which is 1 GB unless it is set.
     """
-    return bool(n_entries * _padded_width(n_topics) * 4 <= get_config()["working_memory"] * (1 << 20))
+    return bool(n_entries * _pad_width(n_topics) * 4 <= get_config()["working_memory"] * (1 << 20))
 
 
 @contextmanager
@@ -152,7 +152,7 @@ def allocate_shares(n_entries: int, n_topics: int, *, in_memory: bool = False) -
         yield _MemoryShares(n_topics)
         return
     with scratch_folder() as folder:
-        yield _PackedShares(n_topics, folder)
+        yield _FileShares(n_topics, folder)
 
 
 @dataclass
@@ -345,7 +345,7 @@ class SweepUpdate:
         return np.append(values, np.zeros(self.shares.width - len(values))).astype(np.float32)
 
 
-def _padded_width(n_topics: int) -> int:
+def _pad_width(n_topics: int) -> int:
     return -(-n_topics // _LANES) * _LANES
 
 

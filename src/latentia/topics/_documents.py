@@ -169,7 +169,7 @@ class DocumentModel(PrevalenceModel, WithCovariates, TransformerMixin, WordModel
         """Choose the order of the words to show, by as many documents of this mean length as fit into memory."""
         documents = Subset(fitted.groups, fitted.folds, fitted.rows).rows
         table = sparse.csr_array(documents.some_rows(int(LARGE / length))[0])
-        self._word_order = order_words(self.components_, self._others(), table)
+        self._word_order = order_words(self.components_, self._probabilities_elsewhere(), table)
 
     def _memberships(self, X: Any) -> DocumentMemberships:
         blocks = self._blocks(X, reset=False)

@@ -16,7 +16,7 @@ halves of the data. A half gets the leading directions of its Q inside the commo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
 
@@ -143,7 +143,7 @@ class GroupSketches:
         """Return Q S and the row sums of Q, of some groups together."""
         if groups == self.folds.all:
             return self.q.combine(self.products, self.q.folds.all), self.q.marginal()
-        q, products = self._grouped
+        q, products = self._group_products
         return q.combine(products, groups), q.marginal(list(groups))
 
     @property
@@ -151,13 +151,8 @@ class GroupSketches:
         """Number of passes so far."""
         return self.q.n_passes
 
-    def with_seed(self, seed: int) -> GroupSketches:
-        """Return the sketches of folds by another seed, if the pass has not fixed the folds."""
-        fixed = self.q.folds.n == self.folds.n or self.folds.seed == seed
-        return self if fixed else replace(self, folds=replace(self.folds, seed=seed))
-
     @cached_property
-    def _grouped(self) -> tuple[Cooccurrence, np.ndarray]:
+    def _group_products(self) -> tuple[Cooccurrence, np.ndarray]:
         if self.q.folds.n == self.folds.n:
             return self.q, self.products
         q = self.q.regrouped(self.folds)

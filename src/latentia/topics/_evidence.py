@@ -60,7 +60,7 @@ def topic_error_checks(parts: PartErrors, limit: float = TRUSTED, n_documents: i
 
 def anchor_checks(fit: AnchorFit, parts: PartErrors, limit: float) -> list[Check]:
     """Return the checks of a fit; those on documents only if there are documents."""
-    document_checks = [*_anchor_frequency(fit), *_omitted_data(fit), *_theorems(fit)] if fit.documents.used else []
+    document_checks = [*_anchor_frequency(fit), *_omission_checks(fit), *_theorems(fit)] if fit.documents.used else []
     errors = topic_error_checks(parts, limit, fit.documents.used)
     return [*errors, *_simplex(fit), *_exclusive_words(fit), *_topic_mixture(fit), *document_checks]
 
@@ -72,7 +72,7 @@ def exclusive_share(topics: np.ndarray, prevalence: np.ndarray) -> np.ndarray:
     return np.asarray((topics * is_exclusive).sum(axis=1))
 
 
-def unexplained_share(embedding: Embedding) -> float:
+def measure_unexplained_share(embedding: Embedding) -> float:
     """Return the share of the co-occurrence matrix, without noise, that the topics do not explain (see `left_out`)."""
     if not len(embedding.spectrum) or not embedding.noise > 0:
         return 0.0
@@ -105,7 +105,7 @@ def _simplex(fit: AnchorFit) -> list[Check]:
         lines += rank_checks(fit.embedding.spectrum, fit.embedding.noise_edge(), k, reference="sec. 3.3", veto=0.5)
         lines.append(
             Check(
-                "goodness of fit", "|lambda_left| / |lambda|", unexplained_share(fit.embedding),
+                "goodness of fit", "|lambda_left| / |lambda|", measure_unexplained_share(fit.embedding),
                 at_most(_MAX_UNEXPLAINED, "of the fit"),
                 "Share of the co-occurrence of words, without noise, that the topics do not explain. It widens the "
                 "errors.",
@@ -159,7 +159,7 @@ def _topic_mixture(fit: AnchorFit) -> list[Check]:
     ]  # fmt: skip
 
 
-def _omitted_data(fit: AnchorFit) -> list[Check]:
+def _omission_checks(fit: AnchorFit) -> list[Check]:
     documents, words = fit.documents, fit.words
     return [
         Check(

@@ -101,7 +101,7 @@ _WORD_SUMS = ("scaled", "paired", "used", "empty", "short", "document_frequency"
 
 
 @dataclass(frozen=True)
-class StoredSketches:
+class SumSketches:
     """Sketches of groups of documents from stored sums: as `latentia.topics._embedding.GroupSketches`.
 
     Attributes

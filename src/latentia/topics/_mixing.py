@@ -25,7 +25,7 @@ from ..metrics import l1_distances, nearest_distances
 from ..moments import WordMoments, lda_corrected
 from ..passes import Folds
 from ._by_moments import ALPHA0, ROUGH_TOLERANCE, Recovered, eigenvalue_excess, recover, search_alpha0
-from ._prediction import HeldOutDocuments
+from ._prediction import UnseenDocuments
 from ._refine import completion_scores
 
 _DEVIATIONS = 3.0  # Standard deviations from three splits: Student's t exceeds them with a chance of one in forty.
@@ -135,7 +135,7 @@ def measure_mixing_by_moments(corpus: Corpus) -> Mixing:
     return Mixing(topics, alpha0, nearest_distances(topics, corpus.recover_at(alpha0, all_groups).parameters.topics))
 
 
-def measure_mixing_by_prediction(corpus: Corpus, alpha0: float, held_out: HeldOutDocuments | None) -> Mixing:
+def measure_mixing_by_prediction(corpus: Corpus, alpha0: float, held_out: UnseenDocuments | None) -> Mixing:
     """Find the alpha_0 that completes held-out documents best, in factors of three from that of the fit."""
     topics = corpus.topics
     if held_out is None or len(topics) == 1:
@@ -143,12 +143,12 @@ def measure_mixing_by_prediction(corpus: Corpus, alpha0: float, held_out: HeldOu
     frequencies = corpus.moments(held_out.learned).marginal
 
     def score_at(candidate: float) -> np.ndarray:
-        found = (
+        parameters = (
             corpus.recovered(held_out.learned)
             if candidate == alpha0
             else corpus.recover_at(candidate, held_out.learned)
         ).parameters
-        return completion_scores(found.topics, candidate * found.shares, frequencies, held_out.counts)
+        return completion_scores(parameters.topics, candidate * parameters.shares, frequencies, held_out.counts)
 
     try:
         initial_scores = score_at(alpha0)

@@ -20,7 +20,7 @@ _DEVIATIONS = 2.0  # Standard errors of the gain: topics of pure noise gain that
 
 
 @dataclass(frozen=True)
-class HeldOutDocuments:
+class UnseenDocuments:
     """Documents outside the groups that topics were learned from.
 
     Attributes
@@ -35,7 +35,7 @@ class HeldOutDocuments:
     counts: sparse.csr_array
 
 
-def held_out_documents(blocks: Blocks, folds: Folds, refined: bool) -> HeldOutDocuments | None:
+def select_unseen_documents(blocks: Blocks, folds: Folds, refined: bool) -> UnseenDocuments | None:
     """Hold out a quarter of the documents; of refined topics the half that the fits for the expected errors hold out."""
     if folds.n == 1:
         return None
@@ -43,9 +43,9 @@ def held_out_documents(blocks: Blocks, folds: Folds, refined: bool) -> HeldOutDo
 
 
 def prediction_checks(
-    predict: Callable[[HeldOutDocuments], np.ndarray],
+    predict: Callable[[UnseenDocuments], np.ndarray],
     frequencies: np.ndarray,
-    held_out: HeldOutDocuments | None,
+    held_out: UnseenDocuments | None,
     blocks: Blocks,
     folds: Folds,
 ) -> list[Check]:
@@ -62,7 +62,7 @@ def prediction_checks(
         (n,).
     frequencies : ndarray of shape (V,)
         Frequencies of the words in the documents that topics are learned from.
-    held_out : HeldOutDocuments or None
+    held_out : UnseenDocuments or None
         The documents that are predicted first.
     blocks, folds : Blocks, Folds
         All documents, and their groups.
@@ -71,7 +71,7 @@ def prediction_checks(
         return []
     logs = np.log(smooth_topics(frequencies, frequencies, 1.0))
 
-    def score(documents: HeldOutDocuments) -> np.ndarray:
+    def score(documents: UnseenDocuments) -> np.ndarray:
         return np.array([predict(documents), split_tokens(documents.counts)[1] @ logs])
 
     scores, has_more = None, len(held_out.learned) < folds.n - 1
@@ -87,7 +87,7 @@ def prediction_checks(
     )
 
 
-def _extrapolate(score: Callable[[HeldOutDocuments], np.ndarray], blocks: Blocks, folds: Folds) -> np.ndarray:
+def _extrapolate(score: Callable[[UnseenDocuments], np.ndarray], blocks: Blocks, folds: Folds) -> np.ndarray:
     """Return log-likelihoods under topics of all documents and under word frequencies, shape (2, n).
 
     The documents are those of one half, or of both if the gain in one is not clearly positive or negative.
@@ -112,7 +112,7 @@ def _clear_gain(scores: np.ndarray) -> float:
     return float(gains.mean() - _DEVIATIONS * gains.std() / np.sqrt(gains.size))
 
 
-def _hold_out(blocks: Blocks, folds: Folds, learned: tuple[int, ...]) -> HeldOutDocuments | None:
+def _hold_out(blocks: Blocks, folds: Folds, learned: tuple[int, ...]) -> UnseenDocuments | None:
     """Return documents outside the groups that topics are learned from, if there are any with words."""
     held_out = blocks.group([g for g in folds.all if g not in learned], folds)
     tables = list(sample_rows(held_out, _MAX_DOCUMENTS)) if len(held_out) else []
@@ -120,4 +120,4 @@ def _hold_out(blocks: Blocks, folds: Folds, learned: tuple[int, ...]) -> HeldOut
     if counts is not None and 0 < counts.sum() < _MIN_WORDS:
         n_rows = int(np.ceil(_MIN_WORDS * counts.shape[0] / counts.sum()))
         counts = sparse.csr_array(sample_rows(held_out, n_rows)[0], dtype=np.float64)
-    return HeldOutDocuments(learned, counts) if counts is not None and counts.sum() else None
+    return UnseenDocuments(learned, counts) if counts is not None and counts.sum() else None

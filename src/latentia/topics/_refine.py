@@ -110,7 +110,7 @@ class TopicRefinement:
         return replace(self, **values, confusions=self.confusions[:, order[:, None], order])
 
     @classmethod
-    def unrefined(cls, topics: np.ndarray) -> TopicRefinement:
+    def from_recovery(cls, topics: np.ndarray) -> TopicRefinement:
         """Return topics without refinement."""
         empty, confusions = np.empty(0), np.empty((0, len(topics), len(topics)))
         return cls(topics, None, empty, Refinement.none(), Way("recovered", "none"), empty, empty, confusions)
@@ -227,7 +227,7 @@ class Refiner:
         has_only_anchors = starts.dirichlet is None and len(starts.topics_of) == 1
         in_memory = fit_in_memory(self.n_entries, len(starts.recovered))
         if way is None and self.steps == "auto" and has_only_anchors and not in_memory and documents.table is None:
-            return TopicRefinement.unrefined(starts.recovered)  # Packing loses more than the error of the anchors.
+            return TopicRefinement.from_recovery(starts.recovered)  # Packing loses more than the error of the anchors.
         if self._first_half is not None and self.folds is self.choice_folds and groups == self.folds.splits[0][0]:
             return self._first_half
         return refine_topics(starts, documents, self.steps, way, self.alpha_sum, n_averaged=n_averaged)
@@ -246,8 +246,8 @@ class Refiner:
         except LatentiaError:
             return None
         hidden = self._documents(second, self.choice_folds)
-        others = self.order.restore_table(_sample_documents(hidden.order.blocks, hidden.n_entries, _PREDICTED_WORDS))
-        way, self._first_half = _choose_way(starts, documents, others, self.alpha_sum)
+        held_out = self.order.restore_table(_sample_documents(hidden.order.blocks, hidden.n_entries, _PREDICTED_WORDS))
+        way, self._first_half = _choose_way(starts, documents, held_out, self.alpha_sum)
         return way
 
     def _documents(self, groups: tuple[int, ...], folds: Folds) -> DocumentSet:
@@ -279,7 +279,7 @@ def refine_topics(
         names = list(topics_of)
         way = Way(names[0], "sampling") if table is not None else Way(names[0 if steps != "auto" else -1], "sweeps")
     if way.method == "none":
-        return TopicRefinement.unrefined(recovered)
+        return TopicRefinement.from_recovery(recovered)
     start = topics_of[way.start]() if way.start in topics_of else None
     start = recovered if start is None else start
     if way.method == "sweeps" or table is None:
@@ -305,12 +305,12 @@ def _choose_way(
     start_names, (observed, hidden), k = list(starts.topics_of), split_tokens(held_out), len(starts.recovered)
     subsample = documents.subsample()
 
-    def reduced(start: Callable[[], np.ndarray | None]) -> np.ndarray | None:
+    def reduce(start: Callable[[], np.ndarray | None]) -> np.ndarray | None:
         topics = start()
         return None if topics is None else _reduce_topics(topics, k, subsample)
 
     starts = starts._replace(
-        topics_of={name: cache(partial(reduced, start)) for name, start in starts.topics_of.items()}
+        topics_of={name: cache(partial(reduce, start)) for name, start in starts.topics_of.items()}
     )
 
     def score(

@@ -363,9 +363,9 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
 
     def _relevance(self, weight: float = RELEVANCE) -> np.ndarray:
         """Compute the relevance of each word to each topic, shape (K, V)."""
-        return relevance_of(self.components_, self._others(), weight)
+        return relevance_of(self.components_, self._probabilities_elsewhere(), weight)
 
-    def _others(self) -> np.ndarray:
+    def _probabilities_elsewhere(self) -> np.ndarray:
         """Return the word probabilities of the other topics of each topic, shape (K, V)."""
         return other_topics(self.components_, self._topic_shares())
 

@@ -57,9 +57,9 @@ from ._corpus import (
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
-from ._evidence import TRUSTED, AnchorFit, anchor_checks, exclusive_share, unexplained_share
-from ._kept import AdditiveTopics, CorpusSums, StoredSketches
-from ._prediction import HeldOutDocuments, held_out_documents, prediction_checks
+from ._evidence import TRUSTED, AnchorFit, anchor_checks, exclusive_share, measure_unexplained_share
+from ._kept import AdditiveTopics, CorpusSums, SumSketches
+from ._prediction import UnseenDocuments, prediction_checks, select_unseen_documents
 from ._recover import recover_topics
 from ._refine import (
     Refiner,
@@ -324,7 +324,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         probabilities = sums.paired.sum(axis=0) / documents.used
         words = Words(np.arange(len(probabilities)), counted.document_frequency, probabilities)
         check_n_topics(self.n_components, documents, words.n_kept)
-        sketches = StoredSketches(sums, Folds(self._groups))
+        sketches = SumSketches(sums, Folds(self._groups))
         return _CorpusSketch(
             sketches, words, documents, self._choose_candidates(documents, words), None, self.n_components, False
         )
@@ -333,7 +333,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         """Choose anchors (Algorithm 4.3), and recover topics from them (RecoverL2)."""
         embedding, choice = moments.combine(subset.groups), moments.choice
         tol = self.tol if subset.is_whole else max(self.tol, _SUBSET_TOL)
-        if isinstance(moments.sketches, StoredSketches):
+        if isinstance(moments.sketches, SumSketches):
             tol = min(self.tol, _STORED_TOL)
         anchors = choose_anchors(embedding, moments.n_topics, *choice)
         topics = recover_topics(embedding, anchors, choice.codes, tol=tol, n_jobs=self.n_jobs)
@@ -341,7 +341,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
 
     def _refine(self, recovered: _Recovered, moments: _CorpusSketch, subset: Subset, full_fit: Any) -> Refined:
         """Sample the topics of all words, from the start that predicts half of the documents best."""
-        refined = TopicRefinement.unrefined(recovered.topics)
+        refined = TopicRefinement.from_recovery(recovered.topics)
         if moments.refiner is not None:
             refined = moments.refiner.refine_groups(subset.groups, self._starts(recovered, moments, subset.groups))
         return Refined(refined, refined.refinement)
@@ -350,7 +350,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         """Measure errors on halves, widen them by errors that all halves share, and check anchors, predictions and sweeps."""
         learned: TopicRefinement = fitted.model.parameters
         parts = fitted.errors(self._splits(learned))
-        bias = Misfit(share=unexplained_share(self._embedding) / 2).bias(nearest_others(learned.topics))
+        bias = Misfit(share=measure_unexplained_share(self._embedding) / 2).bias(nearest_others(learned.topics))
         prediction_checks = [] if parts.errors is None or fitted.rows is None else self._prediction_checks(fitted)
         parts = include_posterior_spread(parts, learned, fitted.recovered.topics, prediction_checks).widened(
             bias, self._farthest
@@ -425,7 +425,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         topics = recover_topics(embedding, anchors, words.codes, tol=tol, n_jobs=self.n_jobs)
         self._set_topic_attributes(embedding, anchors, topics, words, documents)
         self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
-        return self._without_errors("There are no documents to split.")
+        return self._set_evidence_without_errors("There are no documents to split.")
 
     @fitted
     def reanchor(self, anchors: Any = None, *, replace: Mapping[int, Any] | None = None) -> AnchorTopics:
@@ -473,7 +473,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         topics = words.spread(recover_topics(embedding, chosen, words.codes, tol=model.tol, n_jobs=model.n_jobs))
         model._set_topic_attributes(embedding, chosen, topics, words, model._documents)
         model.dirichlet_ = self.dirichlet_.sum() * model.prevalence_
-        return model._without_errors("The anchors were edited: call evidence_.stability(X).")
+        return model._set_evidence_without_errors("The anchors were edited: call evidence_.stability(X).")
 
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
         parts = [np.flatnonzero(row) for row in joined]
@@ -538,7 +538,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         moments: _CorpusSketch = fitted.moments
         frequencies = moments.words.probabilities
 
-        def predict(held_out: HeldOutDocuments) -> np.ndarray:
+        def predict(held_out: UnseenDocuments) -> np.ndarray:
             refinement: TopicRefinement = fitted.model_of(held_out.learned).parameters
             dirichlet = refinement.dirichlet
             if dirichlet is None:
@@ -546,8 +546,8 @@ class AnchorTopics(Admixture, AdditiveTopics):
                 dirichlet = self.dirichlet_.sum() * np.maximum(moment.sum(axis=1), 1e-6)
             return completion_scores(refinement.topics, dirichlet, frequencies, held_out.counts)
 
-        others = held_out_documents(fitted.rows, fitted.folds, fitted.model.parameters.is_swept)
-        return prediction_checks(predict, frequencies, others, fitted.rows, fitted.folds)
+        held_out = select_unseen_documents(fitted.rows, fitted.folds, fitted.model.parameters.is_swept)
+        return prediction_checks(predict, frequencies, held_out, fitted.rows, fitted.folds)
 
     def _set_topic_attributes(
         self,
@@ -595,7 +595,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         )
         return anchor_checks(measured, parts, separation_limit(self.components_, "cityblock", TRUSTED))
 
-    def _without_errors(self, reason: str) -> AnchorTopics:
+    def _set_evidence_without_errors(self, reason: str) -> AnchorTopics:
         """Set the evidence of a model without documents; return the model."""
         self.evidence_ = Evidence(self._anchor_checks(PartErrors.none(reason)), None).bind(self)
         return self
@@ -646,7 +646,7 @@ class _CorpusSketch:
     refiner : Refiner or None
     """
 
-    sketches: GroupSketches | StoredSketches
+    sketches: GroupSketches | SumSketches
     words: Words
     documents: Documents
     choice: _AnchorChoice

@@ -239,7 +239,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         self._orient_sources(coordinates)
         shares = self._shares_of(coordinates)
         self._describe_topics(counts, shares)
-        self.evidence_ = self._weighed(counts, shares).bind(self)
+        self.evidence_ = self._make_evidence(counts, shares).bind(self)
         return self
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -319,9 +319,9 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         self.weights_ = shares.mean(axis=0) / shares.mean(axis=0).sum()
         self.components_ = word_probabilities(counts, shares)
         self.word_frequencies_ = word_probabilities(counts, np.ones((len(shares), 1)))[0]
-        self._word_order = order_words(self.components_, self._others(), counts)
+        self._word_order = order_words(self.components_, self._probabilities_elsewhere(), counts)
 
-    def _weighed(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
+    def _make_evidence(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
         """Return the evidence of the groups, with the recall of their words."""
         group_evidence, labels = self.groups_.evidence_, shares.argmax(axis=1)
         self.recall_ = measure_word_recall(

@@ -56,7 +56,7 @@ from ._by_moments import (
 )
 from ._documents import SMOOTHING, DocumentModel
 from ._mixing import Corpus, Mixing, measure_mixing_by_moments
-from ._prediction import HeldOutDocuments, held_out_documents, prediction_checks
+from ._prediction import UnseenDocuments, prediction_checks, select_unseen_documents
 from ._refine import smooth_topics
 from .prevalence import measure_confusions
 
@@ -285,7 +285,7 @@ class SingleTopicModel(DocumentModel, Staged):
         refined: Refined = fitted.model
         topics, recovered = refined.parameters.topics, fitted.recovered
         parts = fitted.errors(self.n_splits)
-        held_out = held_out_documents(fitted.rows, moments.folds, self._steps > 0) if self.n_splits else None
+        held_out = select_unseen_documents(fitted.rows, moments.folds, self._steps > 0) if self.n_splits else None
         misfit = self._misfit(refined.parameters, recovered, moments)
         idle_bias, idle_checks = _measure_idle_topics(
             lambda groups: self._likelier_fit(fitted, groups), held_out, fitted, topics
@@ -331,11 +331,11 @@ class SingleTopicModel(DocumentModel, Staged):
             mixing = measure_mixing_by_moments(Corpus(moments.combine, fitted.recovery_of, moments.folds, self._seed))
         return mixing.bias(clusters.topics), mixing.single_topic_checks()
 
-    def _prediction_checks(self, fitted: Fitted, held_out: HeldOutDocuments | None) -> list[Check]:
+    def _prediction_checks(self, fitted: Fitted, held_out: UnseenDocuments | None) -> list[Check]:
         """Check how topics of some documents predict the words of others."""
         frequencies = fitted.moments.word_probabilities
 
-        def predict(held_out: HeldOutDocuments) -> np.ndarray:
+        def predict(held_out: UnseenDocuments) -> np.ndarray:
             return _completion(held_out.counts, *self._likelier_fit(fitted, held_out.learned).model(frequencies))
 
         return prediction_checks(predict, frequencies, held_out, fitted.rows, fitted.moments.folds)
@@ -551,7 +551,7 @@ def _measure_spread(
 
 def _measure_idle_topics(
     likelier_fit: Callable[[tuple[int, ...]], Clusters],
-    held_out: HeldOutDocuments | None,
+    held_out: UnseenDocuments | None,
     fitted: Fitted,
     topics: np.ndarray,
 ) -> tuple[np.ndarray, list[Check]]:

@@ -50,7 +50,7 @@ from ._corpus import order_documents
 from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, measure_mixing_by_prediction
 from ._ordering import CanonicalOrder
-from ._prediction import HeldOutDocuments, held_out_documents, prediction_checks
+from ._prediction import UnseenDocuments, prediction_checks, select_unseen_documents
 from ._refine import (
     Refiner,
     Starts,
@@ -370,18 +370,18 @@ class SpectralLDA(Admixture, Staged):
             return Mixing(fitted.recovered.parameters.topics)
         folds = moments.corpus.folds
         corpus = Corpus(moments.corpus.combine, fitted.recovery_of, folds, self._seed)
-        held_out = held_out_documents(fitted.rows, folds, refined=False) if self.n_splits else None
+        held_out = select_unseen_documents(fitted.rows, folds, refined=False) if self.n_splits else None
         return measure_mixing_by_prediction(corpus, moments.alpha0, held_out)
 
     def _prediction_checks(self, fitted: Fitted) -> list[Check]:
         """Check how topics of some documents predict the words of others."""
         corpus = fitted.moments.corpus
 
-        def predict(held_out: HeldOutDocuments) -> np.ndarray:
+        def predict(held_out: UnseenDocuments) -> np.ndarray:
             mixture = fitted.model_of(held_out.learned).parameters
             return completion_scores(mixture.topics, mixture.dirichlet, corpus.word_probabilities, held_out.counts)
 
-        held_out = held_out_documents(fitted.rows, corpus.folds, self.refine != 0) if self.n_splits else None
+        held_out = select_unseen_documents(fitted.rows, corpus.folds, self.refine != 0) if self.n_splits else None
         return prediction_checks(predict, corpus.word_probabilities, held_out, fitted.rows, corpus.folds)
 
     def _alpha0(self, moments: WordMoments) -> float:

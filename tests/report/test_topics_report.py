@@ -155,7 +155,7 @@ def test_models_without_anchors_have_no_word_of_them(fitted, tmp_path, kind, sha
     assert not any("nchor" in cell for cell in page.cells)
     assert all(topic["anchors"] is None for topic in data)
     assert "anchors" not in {attrs.get("id") for _, attrs in page.tags}
-    kinds = {"Documents most surely of this topic", "Documents with the largest share"}
+    kinds = {"Documents with the highest probability of this topic", "Documents with the largest share"}
     assert len(kinds.intersection(page.cells)) == 1
 
 
@@ -266,7 +266,7 @@ def test_an_excerpt_ends_between_words():
 
 @pytest.mark.parametrize("name", ["vocabulary", "names", "texts"])
 def test_lengths_must_agree(fitted, tmp_path, name):
-    with pytest.raises(LatentiaError, match=f"{name} has 2 entries"):
+    with pytest.raises(LatentiaError, match=f"{name}: expected"):
         write_topics_report(tmp_path / "r.html", fitted[0], fitted[1], **{name: ["a", "b"]})
     assert list(tmp_path.iterdir()) == []
 

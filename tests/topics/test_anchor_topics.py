@@ -250,7 +250,7 @@ def test_reanchor_shares_nothing_and_checks_its_parameters(corpus):
 
 
 def test_a_word_cannot_be_two_anchors_nor_a_mixture(corpus, model):
-    with pytest.raises(LatentiaError, match="anchor more than once"):
+    with pytest.raises(LatentiaError, match="anchor of more than one topic"):
         AnchorTopics(10, anchors=[3, [4, 3]]).fit(corpus.counts)
     with pytest.raises(LatentiaError, match="kept 10 dimensions"):
         model.reanchor(list(range(11)))
@@ -410,7 +410,7 @@ def test_recovery_from_documents(corpus, embedding):
         ({"vocabulary": ["a"]}, "vocabulary has 1 words"),
         ({"n_components": 900}, "n_components=900: 2000 documents with .* words support at most"),
         ({"min_df": 1999}, "frequent enough to be anchors; there are 0"),
-        ({"anchors": list(range(11))}, "n_components=10: 11 anchors are given"),
+        ({"anchors": list(range(11))}, "n_components=10: expected at most one anchor for each topic; 11 are given"),
     ],
 )
 def test_bad_parameters(corpus, parameters, message):
@@ -447,7 +447,7 @@ def test_tf_idf_and_random_states(corpus):
 
 def test_bad_data(corpus):
     x = corpus.counts.toarray().astype(float)
-    with pytest.raises(LatentiaError, match="None of the 5 documents"):
+    with pytest.raises(LatentiaError, match="none of the 5 has two"):
         AnchorTopics(2).fit(np.zeros((5, 4)))
     with pytest.raises(LatentiaError, match="empty"):
         AnchorTopics(2).fit(Blocks.from_array(np.empty((0, 4))))
@@ -512,7 +512,7 @@ def test_dropped_documents_and_fractions_are_said(corpus):
         (-np.eye(3), "nonnegative"),
         (np.array([[1, 2.0], [0, 1]]), "not symmetric"),
         (np.eye(1), "n_components=2: Q of 1 words"),
-        ([["a", "b"], ["c", "d"]], "no matrix of numbers"),
+        ([["a", "b"], ["c", "d"]], "Expected a matrix of numbers"),
         (np.zeros((3, 3)), "is zero"),
         (np.empty((0, 0)), "square"),
     ],

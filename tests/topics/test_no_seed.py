@@ -13,7 +13,7 @@ from latentia.topics._pooled import NoisyPoints, find_pooled_vertices, sharpen_v
 
 
 @pytest.fixture(scope="module")
-def subsample():
+def few():
     """A corpus of which the topics are uncertain, with lengths that differ."""
     truth = planted.topic_model(8, 600, random_state=5)
     short, long = truth.sample(400, length=30, random_state=1), truth.sample(300, length=80, random_state=2)

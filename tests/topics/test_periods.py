@@ -64,7 +64,7 @@ def test_units(unit: str, label: str) -> None:
     ("times", "period", "words"),
     [
         (["3/4/2020", "5/6/2020"], None, "may name the day or the month first"),
-        (["2020-01-01", "soon"], None, "document 2 is 'soon'"),
+        (["2020-01-01", "soon"], None, "document 2; it is 'soon'"),
         (["2020-01-01", "1/2/20"], None, "document 2"),
         ([None, ""], None, "None of the documents has a time"),
         (["2020-01-01"], 5.0, "one of day"),

@@ -151,9 +151,9 @@ def test_groups_in_the_order_of_numbers() -> None:
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        (["a"] * 3, "1500 documents and 3 groups"),
+        (["a"] * 3, "each of 1500 documents; there are 3"),
         ([None] * N, "None of the documents has a group"),
-        (list(range(N)), "1,500 groups"),
+        (list(range(N)), "at most 200 groups; there are 1,500"),
     ],
 )
 def test_groups_that_cannot_be_used(groups, words, fitted, trend) -> None:

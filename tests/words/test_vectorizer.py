@@ -120,7 +120,7 @@ def test_it_does_what_scikit_learn_expects():
         ({"min_df": 2.5}, "min_df=2.5"),
         ({"max_df": True}, "max_df=True"),
         ({"max_features": 0}, "max_features=0"),
-        ({"ngram_range": (2, 1)}, "least first"),
+        ({"ngram_range": (2, 1)}, "smaller one first"),
         ({"ngram_range": 2}, "ngram_range=2"),
         ({"vocabulary": "abc"}, "vocabulary='abc'"),
     ],
@@ -158,7 +158,7 @@ WITH_BLANKS = {
 
 @pytest.mark.parametrize("text", WITHOUT_BLANKS.values(), ids=WITHOUT_BLANKS)
 def test_texts_without_blanks_are_refused_with_advice(text):
-    with pytest.raises(LatentiaError, match="Segment them first: vectorizer=WordVectorizer"):
+    with pytest.raises(LatentiaError, match="Segment them by vectorizer=WordVectorizer"):
         WordVectorizer(None).fit([text] * 3)
     fitted = WordVectorizer(None).fit(["some words", "other words"])
     with pytest.raises(LatentiaError, match="Segment them first"):
@@ -197,9 +197,9 @@ def test_tables_are_no_texts():
         ("one text", "got a single text, 'one text'"),
         ([["red", "apple"], ["pear"]], "lists of words"),
         (["one", None], "Text 1 is missing"),
-        ([None, float("nan"), "one"], "Text 0 is missing, and 1 more are no texts"),
+        ([None, float("nan"), "one"], "Text 0 is missing, and 1 more are not texts"),
         (["one", 5], "Text 1 is 5, a int"),
-        ([b"one"], "decode them first"),
+        ([b"one"], "Decode them first"),
         (iter(["one"]), "can be read only once"),
     ],
 )
@@ -215,7 +215,7 @@ def test_a_table_of_one_column_names_the_column():
 
 
 def test_no_texts():
-    with pytest.raises(LatentiaError, match="There are no texts"):
+    with pytest.raises(LatentiaError, match="Expected texts"):
         check_texts([])
 
 
@@ -244,7 +244,7 @@ def test_lemmas_and_segments_by_other_packages(monkeypatch):
         "went",
         "b2b",
     ]
-    with pytest.raises(LatentiaError, match="no lemmas of these languages"):
+    with pytest.raises(LatentiaError, match="no lemmas for these languages"):
         words("a", "chinese", lemmas=True, stop_words=["a"])
     _make_lemmatizer.cache_clear()
 

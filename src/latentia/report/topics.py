@@ -453,8 +453,8 @@ _ANCHOR = (
 _ERROR = (
     "The documents are split at random, and topics are learned again from each part. The distance that a topic moves measures "
     "how far it may be from the truth. The error is the sum of the differences of all word probabilities: 0 is perfect, 2 "
-    "means that no word is right, and half of it is the share of the topic's probability on wrong words. {} If a topic is marked "
-    "*with care*, trust its main words only."
+    "means that no word is right, and half of it is the share of the topic's probability on wrong words. {} If a topic is "
+    "marked *with care*, trust its main words only."
 )
 _ERROR_OF_EMBEDDINGS = (
     "The documents are split at random, and topics are learned again from each part. The distance that the mean direction of a "

@@ -108,7 +108,7 @@ def choose_anchors(
     ----------
     embedding : Embedding
     n_components : int
-    given : list of Anchor
+    user_anchors : list of Anchor
     candidates : ndarray of int
         Words (columns of the data) that can become anchors.
     codes : ndarray of int, shape (V,)
@@ -120,7 +120,7 @@ def choose_anchors(
     """
     if len(user_anchors) > n_components:
         raise LatentiaError(
-            f"Expected at most one anchor for each topic; {len(user_anchors)} are given.",
+            f"expected at most one anchor for each topic; {len(user_anchors)} are given.",
             parameter="n_components",
             value=n_components,
         )
@@ -129,7 +129,7 @@ def choose_anchors(
     candidates = np.array([w for w in candidates if w not in anchor_words], dtype=np.int64)
     if len(candidates) < n_missing:
         raise LatentiaError(
-            f"Expected {n_missing} words that are frequent enough to be anchors; there are {len(candidates)}. Lower min_df or "
+            f"expected {n_missing} words that are frequent enough to be anchors; there are {len(candidates)}. Lower min_df or "
             "the number of topics, or give more documents.",
             parameter="n_components", value=n_components,
         )  # fmt: skip

@@ -41,9 +41,7 @@ ROUGH_TOLERANCE = 1e-5  # For decompositions of subsets of the documents, whose 
 _OVERSAMPLE = 12  # Dimensions beyond the number of topics.
 ALPHA0 = (0.01, 100.0)  # The search for alpha_0 has these ends,
 _N_GRID = 13  # and this many first values.
-_MAX_MISFIT_RATIO = (
-    2.5  # Noise alone seldom exceeds this ratio, though three splits and few numbers measure it when topics are few.
-)
+_MAX_MISFIT_RATIO = 2.5  # Noise alone seldom exceeds this ratio, even if topics are few and three splits measure it.
 _MERGED_MISFIT = 0.35  # Misfit of an unexplained direction that is as strong as those of the topics.
 
 

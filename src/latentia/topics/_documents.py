@@ -150,9 +150,7 @@ class DocumentModel(PrevalenceModel, WithCovariates, TransformerMixin, WordModel
     """Base of models that are fitted on counts of words only."""
 
     _compared: ClassVar = ("components_", "vectorizer_")
-    _draws_rows: ClassVar[bool] = (
-        False  # Trees learn nothing from sparse rows, and dense tables of counts look the same.
-    )
+    _draws_rows: ClassVar[bool] = False  # Trees do not learn from sparse rows, nor from the same rows as dense tables.
     refine: Refine
     n_jobs: int | None
     components_: Annotated[np.ndarray, of.distributions("K V")]

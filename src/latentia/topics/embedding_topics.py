@@ -48,7 +48,7 @@ from ._shown import order_words
 from ._told import measure_word_recall, word_recall_checks
 
 _SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
-"""Numbers of topics that "auto" compares."""
+"""Numbers of topics that "auto" compares at least."""
 _OVERSAMPLE = 12  # Principal directions beyond the number of topics.
 _SHAPE_REMEDY = (
     "Groups differ in shape, or stand for several topics each: compare with more topics, or covariance_type='full'."

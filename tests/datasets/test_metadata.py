@@ -149,7 +149,7 @@ def test_words_of_a_table_are_chosen_as_those_of_texts(bag):
     mine = read_corpus(path, cache=False, stop_words=["tree"], min_df=1, max_df=1.0)
     assert mine.vocabulary == ["house", "river", "rare"]
     assert read_corpus(path, cache=False, max_features=1).vocabulary == ["tree"]
-    with pytest.raises(LatentiaError, match="no words remain of 6"):
+    with pytest.raises(LatentiaError, match="no words are left of 6"):
         read_corpus(path, cache=False, min_df=300)
 
 

@@ -457,7 +457,7 @@ def test_a_word_is_found_in_its_topics(opened, data):
     box.send_keys("ter")
     assert len(opened.find_elements("css selector", "#found button")) == 8  # words that begin so
     box.send_keys("nothing like it")
-    assert "None of the" in _find(opened, "#found").text
+    assert "No similar word" in _find(opened, "#found").text
 
 
 def test_words_that_are_among_the_first_of_no_topic_are_found(opened, fitted, parsed):
@@ -470,7 +470,7 @@ def test_words_that_are_among_the_first_of_no_topic_are_found(opened, fitted, pa
     assert topic == uses.argmax()
     assert part == pytest.approx(1000 * uses[topic] / uses.sum(), abs=0.6)
     _find(opened, "#search").send_keys(rest["text"][place])
-    assert "among the first words of no topic" in _find(opened, "#found").text
+    assert "not among the first words of any topic" in _find(opened, "#found").text
     assert _find(opened, "#found button").text == f"Topic {topic} {part / 10:.0f}% of its uses"
 
 

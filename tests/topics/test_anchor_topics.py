@@ -252,7 +252,7 @@ def test_reanchor_shares_nothing_and_checks_its_parameters(corpus):
 def test_a_word_cannot_be_two_anchors_nor_a_mixture(corpus, model):
     with pytest.raises(LatentiaError, match="anchor of more than one topic"):
         AnchorTopics(10, anchors=[3, [4, 3]]).fit(corpus.counts)
-    with pytest.raises(LatentiaError, match="kept 10 dimensions"):
+    with pytest.raises(LatentiaError, match="at most 10 anchors"):
         model.reanchor(list(range(11)))
     with pytest.raises(LatentiaError, match="give a list of words"):
         model.reanchor("greedy")

@@ -161,7 +161,7 @@ def test_texts_without_blanks_are_refused_with_advice(text):
     with pytest.raises(LatentiaError, match="Segment them by vectorizer=WordVectorizer"):
         WordVectorizer(None).fit([text] * 3)
     fitted = WordVectorizer(None).fit(["some words", "other words"])
-    with pytest.raises(LatentiaError, match="Segment them first"):
+    with pytest.raises(LatentiaError, match="Segment them by"):
         fitted.transform([text])
 
 

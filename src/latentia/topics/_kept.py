@@ -145,4 +145,4 @@ class AdditiveTopics(Additive):
         return CorpusSums.from_blocks(rows, folds, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
 
     def _refined_on(self, moments: Any, rows: Blocks) -> Any:
-        return self._with_refiner(replace(moments, order=order_documents(rows)))
+        return self._add_refiner(replace(moments, order=order_documents(rows)))

@@ -184,7 +184,7 @@ class WordVectorizer(CountVectorizer):
         """
         self.check_parameters()
         texts = self._check_texts(raw_documents)
-        min_count, max_count = self._frequency_limits(len(texts))
+        min_count, max_count = self._frequencies(len(texts))
         counter = CountVectorizer(
             analyzer=self.build_analyzer(), min_df=min_count, max_df=max_count, max_features=self.max_features,
             vocabulary=self.vocabulary,
@@ -238,7 +238,7 @@ class WordVectorizer(CountVectorizer):
     def get_stop_words(self) -> frozenset[str] | None:
         """Return the words that are left out, in the form of counted words; None without any."""
         prepare, tokens = self.build_preprocessor(), self.build_tokenizer()
-        tokenised = [tokens(prepare(word)) for code in self._language_codes() for word in stop_words(code)]
+        tokenised = [tokens(prepare(word)) for code in self._codes() for word in stop_words(code)]
         words = {
             tokens_of_word[0] for tokens_of_word in tokenised if len(tokens_of_word) == 1
         }  # Other entries of the lists are phrases.
@@ -247,7 +247,7 @@ class WordVectorizer(CountVectorizer):
 
     def build_preprocessor(self) -> Callable[[str], str]:
         """Return the function that puts a text into lower case and normalises its characters."""
-        codes = self._language_codes()
+        codes = self._codes()
         turkish = "tr" in codes
         elided = "|".join(" ".join(_ELIDED_ARTICLES.get(code, "") for code in codes).split())
         articles = re.compile(rf"\b(?:{elided})'(?=\w)") if elided else None
@@ -267,17 +267,17 @@ class WordVectorizer(CountVectorizer):
         words = (_word_pattern() if self.token_pattern is None else re.compile(self.token_pattern)).findall
         if not self.lemmas:
             return words
-        lemma = _make_lemmatizer(tuple(self._language_codes()))
+        lemma = _make_lemmatizer(tuple(self._codes()))
         return lambda text: [lemma(word) for word in words(text)]
 
-    def _language_codes(self) -> list[str]:
+    def _codes(self) -> list[str]:
         """Return the codes of the languages."""
         if self.language is None:
             return []
         names: Iterable[str] = [self.language] if isinstance(self.language, str) else self.language
         return [language_code(name) for name in names]
 
-    def _frequency_limits(self, n: int) -> tuple[int | float, int | float]:
+    def _frequencies(self, n: int) -> tuple[int | float, int | float]:
         """Return the smallest and largest document frequency of counted words, for ``n`` documents."""
         min_count = 1 if n < _MIN_TEXTS_TO_DROP_SINGLES else 2 if n < _MIN_TEXTS_TO_DROP_RARE else 5
         max_share = 1.0 if n < _MIN_TEXTS_TO_DROP_COMMON else _MAX_SHARE
@@ -290,7 +290,7 @@ class WordVectorizer(CountVectorizer):
         """Raise a `LatentiaError` for a parameter that cannot be used."""
         for name, value in self.get_params(deep=False).items():
             check_parameter(name, value, self._constraints[name])
-        self._language_codes()
+        self._codes()
         low, high = self.ngram_range if np.shape(self.ngram_range) == (2,) else (0, 0)
         if not Integer(1).allows(low) or not Integer(1).allows(high) or low > high:
             raise LatentiaError(
@@ -325,7 +325,7 @@ def learn_words(
         n_texts += n
         document_counts.update(part_documents)
         word_counts.update(part_words)
-    min_count, max_count = vectorizer._frequency_limits(n_texts)
+    min_count, max_count = vectorizer._frequencies(n_texts)
     min_count, max_count = (
         share * n_texts if isinstance(share, (float, np.floating)) else share for share in (min_count, max_count)
     )

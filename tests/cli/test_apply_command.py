@@ -190,7 +190,7 @@ def test_counts_are_matched_by_their_words(call, rows, results, tmp_path):
     found = [[float(row[f"topic {i}"]) for i in range(3)] for row in rows(tmp_path / "a" / file)]
     np.testing.assert_allclose(found, model.transform(table), atol=1e-5)
     (tmp_path / "vocab.q.txt").unlink()
-    with pytest.raises(LatentiaError, match="expected a table of counts with 120 columns"):
+    with pytest.raises(LatentiaError, match="a table of counts with 120 columns is needed"):
         call("apply", out, tmp_path / "docword.q.txt", "--out", tmp_path / "b")
 
 

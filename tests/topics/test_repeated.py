@@ -8,7 +8,7 @@ from scipy import sparse
 
 from latentia.metrics import nearest_distances
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from latentia.topics._repeated import cross_validated_spectrum
+from latentia.topics._cross_validation import cross_validated_spectrum
 from latentia.topics.single_topic import _find_redundant_topics
 
 

@@ -7,7 +7,7 @@ from scipy import sparse
 import latentia
 from latentia.metrics import npmi_coherence, other_topics
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from latentia.topics._shown import order_words
+from latentia.topics.display_words import order_words
 
 
 def two_themes(n=2000, rng=None):

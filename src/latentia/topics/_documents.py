@@ -26,9 +26,9 @@ from ..passes import Blocks
 from ..passes.dask import is_collection
 from ..words import WordVectorizer, texts_of
 from ._refine import LARGE, SMOOTHING, completion_scores, smooth_topics
-from ._shown import order_words
 from ._tables import TopicTables
 from ._unbiased import DocumentMemberships
+from .display_words import order_words
 from .prevalence import PrevalenceModel, unmixing_matrix
 
 _N_READ_WORDS = 10  # Words of each topic that halves must repeat.

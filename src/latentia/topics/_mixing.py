@@ -24,9 +24,9 @@ from ..exceptions import LatentiaError
 from ..metrics import l1_distances, nearest_distances
 from ..moments import WordMoments, lda_corrected
 from ..passes import Folds
-from ._by_moments import ALPHA0, ROUGH_TOLERANCE, Recovered, eigenvalue_excess, recover, search_alpha0
 from ._prediction import UnseenDocuments
 from ._refine import completion_scores
+from ._tensor_moments import ALPHA0, ROUGH_TOLERANCE, Recovered, eigenvalue_excess, recover, search_alpha0
 
 _DEVIATIONS = 3.0  # Standard deviations from three splits: Student's t exceeds them with a chance of one in forty.
 _ALPHA0_STEP = 3.0  # Factor from one tried alpha_0 to the next.

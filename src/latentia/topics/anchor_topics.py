@@ -54,11 +54,11 @@ from ._corpus import (
     min_documents_of_word,
     order_documents,
 )
+from ._cross_validation import cross_validate_spectrum
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, AnchorFit, anchor_checks, exclusive_share, measure_unexplained_share
-from ._kept import AdditiveTopics, CorpusSums, SumSketches
 from ._prediction import UnseenDocuments, prediction_checks, select_unseen_documents
 from ._recover import recover_topics
 from ._refine import (
@@ -72,8 +72,8 @@ from ._refine import (
     refinement_checks,
     smooth_topics,
 )
-from ._repeated import cross_validate_spectrum
 from .prevalence import measure_confusions
+from .sufficient_statistics import AdditiveTopics, CorpusSums, SumSketches
 
 _GAP = Number(0, 1)
 _SUBSET_TOL = 1e-3  # Duality gap for subsets of the documents, whose noise is far larger.

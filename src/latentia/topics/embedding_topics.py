@@ -44,8 +44,8 @@ from ..passes import Blocks, assign_folds
 from ..words import texts_of
 from ._documents import WordModel
 from ._embedders import Embedder, embed
-from ._shown import order_words
-from ._told import measure_word_recall, word_recall_checks
+from .display_words import order_words
+from .word_recall import measure_word_recall, word_recall_checks
 
 _SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 """Numbers of topics that "auto" compares at least."""

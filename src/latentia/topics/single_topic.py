@@ -41,7 +41,11 @@ from ..likelihood import (
 )
 from ..metrics import l1_distances, nearest_others, split_tokens
 from ..passes import Blocks, Folds, sample_rows
-from ._by_moments import (
+from ._documents import SMOOTHING, DocumentModel
+from ._mixing import Corpus, Mixing, measure_mixing_by_moments
+from ._prediction import UnseenDocuments, prediction_checks, select_unseen_documents
+from ._refine import smooth_topics
+from ._tensor_moments import (
     ROUGH_TOLERANCE,
     CorpusMoments,
     Recovered,
@@ -54,10 +58,6 @@ from ._by_moments import (
     moment_checks,
     recover,
 )
-from ._documents import SMOOTHING, DocumentModel
-from ._mixing import Corpus, Mixing, measure_mixing_by_moments
-from ._prediction import UnseenDocuments, prediction_checks, select_unseen_documents
-from ._refine import smooth_topics
 from .prevalence import measure_confusions
 
 _SOFT_WEIGHT = 0.7  # Share of the word frequencies in the initial topics of "auto".

@@ -32,20 +32,6 @@ from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
 from ..moments import WordMoments, lda_corrected
 from ..passes import Blocks, Folds, assign_folds
-from ._by_moments import (
-    ALPHA0,
-    ROUGH_TOLERANCE,
-    CorpusMoments,
-    Recovered,
-    compute_moments,
-    eigenvalue_excess,
-    halves_agree,
-    measure_distances,
-    measure_misfit,
-    moment_checks,
-    recover,
-    search_alpha0,
-)
 from ._corpus import order_documents
 from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, measure_mixing_by_prediction
@@ -61,6 +47,20 @@ from ._refine import (
     refinement_checks,
     round_topics,
     smooth_topics,
+)
+from ._tensor_moments import (
+    ALPHA0,
+    ROUGH_TOLERANCE,
+    CorpusMoments,
+    Recovered,
+    compute_moments,
+    eigenvalue_excess,
+    halves_agree,
+    measure_distances,
+    measure_misfit,
+    moment_checks,
+    recover,
+    search_alpha0,
 )
 from .anchor_topics import find_candidate_topics
 from .prevalence import measure_confusions

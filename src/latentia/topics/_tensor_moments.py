@@ -34,8 +34,8 @@ from ..passes import Blocks, Folds
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, apply_to_modes, decompose_whitened
 from ._corpus import Documents, check_n_topics, count_documents, min_documents_of_word
+from ._cross_validation import cross_validate_spectrum
 from ._evidence import TRUSTED, topic_error_checks
-from ._repeated import cross_validate_spectrum
 
 ROUGH_TOLERANCE = 1e-5  # For decompositions of subsets of the documents, whose noise is far larger.
 _OVERSAMPLE = 12  # Dimensions beyond the number of topics.

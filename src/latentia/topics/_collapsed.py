@@ -389,28 +389,14 @@ _REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(inline="always")
 def _attribute_words(
-    indices,
-    data,
-    first,
-    last,
-    word_weights,
-    inverse,
-    alpha,
-    floors,
-    leave_out,
-    rounds,
-    old_shares,
-    old_start,
-    new_shares,
-    document_counts,
-    shares,
-    probabilities,
-):
+    indices, data, first, last, weights, inverse, alpha, floors, leave_out, rounds, old, old_start, new, in_document,
+    shares, probabilities
+):  # fmt: skip
     """Update the shares of the counts of one document, first to last; its old ones begin at row ``old_start``.
 
-    ``word_weights`` are counts with their prior, and ``inverse`` one over their sums; or, with ``leave_out`` 0, topics and
+    ``weights`` are counts with their prior, and ``inverse`` one over their sums; or, with ``leave_out`` 0, topics and
     ones. ``floors`` are lower bounds of the shares before scaling. ``probabilities`` receives those of the occurrences;
-    ``document_counts`` and ``shares`` are scratch arrays.
+    ``in_document`` and ``shares`` are scratch arrays.
     """
     k, n = len(alpha), last - first
     unit, zero = np.float32(1), np.float32(0)
@@ -421,14 +407,14 @@ def _attribute_words(
         length += data[e]
     if leave_out > zero:
         for j in range(k):
-            document_counts[j] = alpha[j]
+            in_document[j] = alpha[j]
         for e in range(n):
             c = data[first + e]
             for j in range(k):
-                document_counts[j] += c * old_shares[old_start + e, j]
+                in_document[j] += c * old[old_start + e, j]
     else:
         for j in range(k):
-            document_counts[j] = alpha[j] + length * alpha[j] / prior
+            in_document[j] = alpha[j] + length * alpha[j] / prior
     denominator = max(length + prior - leave_out, _TINY)
     for turn in range(rounds):
         for e in range(n):
@@ -436,15 +422,15 @@ def _attribute_words(
             part = leave_out * c
             if turn == 0:
                 for j in range(k):
-                    r = old_shares[old_start + e, j]
-                    x = document_counts[j] - leave_out * r
-                    x = x * (word_weights[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
+                    r = old[old_start + e, j]
+                    x = in_document[j] - leave_out * r
+                    x = x * (weights[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
                     shares[j] = x if x > floors[j] else floors[j]
             else:
                 for j in range(k):
-                    r = old_shares[old_start + e, j]
-                    x = document_counts[j] - new_shares[e, j]
-                    x = x * (word_weights[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
+                    r = old[old_start + e, j]
+                    x = in_document[j] - new[e, j]
+                    x = x * (weights[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
                     shares[j] = x if x > floors[j] else floors[j]
             total = zero
             for j in range(k):
@@ -453,135 +439,74 @@ def _attribute_words(
             probabilities[first + e] = total / denominator
             if turn == 0 and leave_out == zero:  # the counts are still those of the prior
                 for j in range(k):
-                    new_shares[e, j] = shares[j] * scale
+                    new[e, j] = shares[j] * scale
             elif turn == 0:
                 for j in range(k):
                     r = shares[j] * scale
-                    document_counts[j] += c * (r - old_shares[old_start + e, j])
-                    new_shares[e, j] = r
+                    in_document[j] += c * (r - old[old_start + e, j])
+                    new[e, j] = r
             else:
                 for j in range(k):
                     r = shares[j] * scale
-                    document_counts[j] += c * (r - new_shares[e, j])
-                    new_shares[e, j] = r
+                    in_document[j] += c * (r - new[e, j])
+                    new[e, j] = r
         if turn == 0 and leave_out == zero:
             for j in range(k):
-                document_counts[j] = alpha[j]
+                in_document[j] = alpha[j]
             for e in range(n):
                 c = data[first + e]
                 for j in range(k):
-                    document_counts[j] += c * new_shares[e, j]
+                    in_document[j] += c * new[e, j]
 
 
 @njit(nogil=True, cache=True, fastmath=_REORDERED)
 def _sweep(
-    indptr,
-    indices,
-    data,
-    first,
-    last,
-    word_weights,
-    new_weights,
-    inverse,
-    alpha,
-    floors,
-    leave_out,
-    rounds,
-    probabilities,
-    table,
-):
+    indptr, indices, data, first, last, weights, new_weights, inverse, alpha, floors, leave_out, rounds, probabilities,
+    table
+):  # fmt: skip
     """Update the shares of documents first to last in a table, and add the changes to ``new_weights``."""
-    k, max_counts = len(alpha), 0
+    k, longest = len(alpha), 0
     for d in range(first, last):
-        max_counts = max(max_counts, indptr[d + 1] - indptr[d])
-    new_shares, document_counts, shares = (
-        np.empty((max_counts, k), np.float32),
-        np.empty(k, np.float32),
-        np.empty(k, np.float32),
-    )
+        longest = max(longest, indptr[d + 1] - indptr[d])
+    new, in_document, shares = np.empty((longest, k), np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
     for d in range(first, last):
         a, b = indptr[d], indptr[d + 1]
         _attribute_words(
-            indices,
-            data,
-            a,
-            b,
-            word_weights,
-            inverse,
-            alpha,
-            floors,
-            leave_out,
-            rounds,
-            table,
-            a,
-            new_shares,
-            document_counts,
-            shares,
-            probabilities,
-        )
+            indices, data, a, b, weights, inverse, alpha, floors, leave_out, rounds, table, a, new, in_document, shares,
+            probabilities
+        )  # fmt: skip
         for e in range(b - a):
             c, w = data[a + e], indices[a + e]
             for j in range(k):
-                new_weights[w, j] += c * (new_shares[e, j] - table[a + e, j])
+                new_weights[w, j] += c * (new[e, j] - table[a + e, j])
             for j in range(k):
-                table[a + e, j] = new_shares[e, j]
+                table[a + e, j] = new[e, j]
 
 
 @njit(nogil=True, cache=True, fastmath=_REORDERED)
 def _sweep_packed(
-    indptr,
-    indices,
-    data,
-    first,
-    last,
-    word_weights,
-    new_weights,
-    inverse,
-    alpha,
-    floors,
-    leave_out,
-    rounds,
-    probabilities,
-    topics,
-    parts,
-):
+    indptr, indices, data, first, last, weights, new_weights, inverse, alpha, floors, leave_out, rounds, probabilities,
+    topics, parts
+):  # fmt: skip
     """Do as `_sweep` does, for packed shares."""
-    k, max_counts = len(alpha), 0
+    k, longest = len(alpha), 0
     for d in range(first, last):
-        max_counts = max(max_counts, indptr[d + 1] - indptr[d])
-    new_shares, document_counts, shares = (
-        np.empty((max_counts, k), np.float32),
-        np.empty(k, np.float32),
-        np.empty(k, np.float32),
-    )
-    old_shares, start = np.empty((max_counts, k), np.float32), np.int64(0)
+        longest = max(longest, indptr[d + 1] - indptr[d])
+    new, in_document, shares = np.empty((longest, k), np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
+    old, start = np.empty((longest, k), np.float32), np.int64(0)
     for d in range(first, last):
         a, b = indptr[d], indptr[d + 1]
-        old_shares[: b - a] = 0
-        _unpack_shares(topics[a:b], parts[a:b], old_shares)
+        old[: b - a] = 0
+        _unpack_shares(topics[a:b], parts[a:b], old)
         _attribute_words(
-            indices,
-            data,
-            a,
-            b,
-            word_weights,
-            inverse,
-            alpha,
-            floors,
-            leave_out,
-            rounds,
-            old_shares,
-            start,
-            new_shares,
-            document_counts,
-            shares,
-            probabilities,
-        )
-        _pack_shares(new_shares[: b - a], topics[a:b], parts[a:b])
+            indices, data, a, b, weights, inverse, alpha, floors, leave_out, rounds, old, start, new, in_document,
+            shares, probabilities
+        )  # fmt: skip
+        _pack_shares(new[: b - a], topics[a:b], parts[a:b])
         for e in range(b - a):
             c, w = data[a + e], indices[a + e]
             for j in range(k):
-                new_weights[w, j] += c * (new_shares[e, j] - old_shares[e, j])
+                new_weights[w, j] += c * (new[e, j] - old[e, j])
 
 
 @njit(nogil=True, cache=True)

@@ -254,7 +254,7 @@ def test_a_word_cannot_be_two_anchors_nor_a_mixture(corpus, model):
         AnchorTopics(10, anchors=[3, [4, 3]]).fit(corpus.counts)
     with pytest.raises(LatentiaError, match="at most 10 anchors"):
         model.reanchor(list(range(11)))
-    with pytest.raises(LatentiaError, match="give a list of words"):
+    with pytest.raises(LatentiaError, match="expected a list of words"):
         model.reanchor("greedy")
 
 

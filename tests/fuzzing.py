@@ -197,7 +197,7 @@ def models():
     return [
         *worlds(),
         replace(topics, estimator=AnchorTopics(3, **given)),
-        replace(topics, estimator=AnchorTopics(3, recover="kl", refine=0)),
+        replace(topics, estimator=AnchorTopics(3, refine=0)),
         replace(by["SpectralLDA"], estimator=SpectralLDA([2, 3])),
         *(
             replace(clusters, estimator=SphericalGaussianMixture(3, covariance_type=kind))

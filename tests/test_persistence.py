@@ -393,7 +393,7 @@ def test_no_scale_is_zero(tmp_path, family, name):
         ("n_components", 0),
         ("tol", float("nan")),
         ("n_jobs", 0),
-        ("recover", "x"),
+        ("embedding", "x"),
         ("n_components", {"range": [1, 10**18, 1]}),
         ("random_state", 2**33),
         ("vocabulary", {"list": ["a"]}),

@@ -166,7 +166,7 @@ def test_words_that_the_model_does_not_have_are_ignored_and_counted(call, rows, 
     (tmp_path / "new.txt").write_text("The king and the ZEBRA king\nzebra quark\nking\n")
     printed = call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "a")
     assert "new.txt: 3 documents" in printed
-    assert "3 of 6 words are none of the model's and are ignored." in printed
+    assert "3 of 6 words are unknown to the model and ignored." in printed
     model, found = latentia.load(out / "model.npz"), rows(tmp_path / "a" / "documents.csv")
     words = [str(word) for word in model.vocabulary]
     table = np.zeros((1, len(words)), int)
@@ -183,7 +183,7 @@ def test_counts_are_matched_by_their_words(call, rows, results, tmp_path):
     (tmp_path / "docword.q.txt").write_text("2\n3\n3\n1 1 7\n1 3 2\n2 2 5\n")
     (tmp_path / "vocab.q.txt").write_text("w9\nzebra\nw2\n")
     printed = call("apply", out, tmp_path / "docword.q.txt", "--out", tmp_path / "a")
-    assert "5 of 14 words are none of the model's" in printed
+    assert "5 of 14 words are unknown to the model" in printed
     model = latentia.load(out / "model.npz")
     table = np.zeros((2, model.n_features_in_), int)
     table[0, [9, 2]] = 7, 2

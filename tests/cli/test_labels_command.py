@@ -406,7 +406,7 @@ def test_texts_and_tags_of_a_table(call, rows, written, tmp_path):
     assert "sport3" in model.vocabulary
     new = tmp_path / "new.csv"
     new.write_text("text\nsport1 sport2 word3 zebra\nmusic1 music2 word4\n")
-    assert "1 of 7 words are none of the model's" in call(
+    assert "1 of 7 words are unknown to the model" in call(
         "apply", out, new, "--column", "text", "--out", tmp_path / "a"
     )
     best = [

@@ -117,7 +117,7 @@ def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
         ("a.csv", b"id,text\n1,fine\n2\n", "line 3: 1 fields"),
         ("a.csv", b"text\nred, blue\n", "line 2: 2 fields, and the header has 1"),
         ("a.csv", b'id,text\n1,"red\n2,blue\n', "line 2: not readable as CSV"),
-        ("a.txt", b"the and of\nwith by\n", "no words are left of 2 texts"),
+        ("a.txt", b"the and of\nwith by\n", "no words remain of 2 texts"),
     ],
 )
 def test_bad_files_are_named(tmp_path, name, content, message):

@@ -39,7 +39,6 @@ PARAMETERS = {
     "alpha0": [None, 1.0, 1e-9, 1e9, 1e300, 1e-300, 0.0, np.nan],
     "embedding": ["subspace", "projection", "x"],
     "anchors": ["greedy", [0, 1], [[0, 1], {2: 0.5}], [10**9], "x", [None], {}],
-    "recover": ["l2", "kl", "inverse", "x"],
     "min_df": [None, 0, 10, 10**9],
     "runoff_df": [0, 2, 50, 10**9],
     "dirichlet": ["likelihood", "moments"],

@@ -37,7 +37,7 @@ from ._shared import (
     parse_sizes,
     refuse_options,
 )
-from ._texts import kept_options, read_known, word_options
+from ._texts import read_known, reading_options, word_options
 
 _PREDICTIONS = "predictions.csv"
 _FEWEST_HELD = 20  # rows of which some are held out
@@ -116,7 +116,7 @@ def labels(
     if has_columns(source):
         given = {"labels": label_names, "vocabulary": word_names, **numbers}
         refuse_options(source, "its words and tags have names", **given)
-        options, reading = {"column": column, "tags": tags} | counted, {"column": column} | kept_options(counted)
+        options, reading = {"column": column, "tags": tags} | counted, {"column": column} | reading_options(counted)
     else:
         refuse_options(source, "it holds counts of words, and is no table of texts", **texts)
         options, reading = numbers | {"vocabulary": word_names, "labels": label_names}, {}

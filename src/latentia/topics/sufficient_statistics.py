@@ -1,7 +1,7 @@
-"""Moments of documents in the columns of a random projection, which are kept and added to those of other documents.
+"""Sufficient statistics of documents in the columns of a random projection, which can be added across data sets.
 
-The sketch Y = Q S of Algorithm 4.3 is a sum over documents, and S is drawn before any of them is read: sketches of batches add
-up to that of all documents, of halves of them too. Of V words in k columns they take 16 V k bytes.
+The sketch Y = Q S of Algorithm 4.3 is a sum over documents, and S is drawn before any of them is read. So sketches of batches
+add up to the sketch of all documents, and those of halves to the sketches of halves. V words in k columns take 16 V k bytes.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from ..moments.cooccurrence import WordCounts, WordSums
 from ..moments.count_products import CountProducts
 from ..passes import Blocks, Folds, accumulate
 from ..words import texts_of
-from ._corpus import in_own_order
+from ._corpus import order_documents
 from ._embedding import Embedding, random_columns
 
-_LARGEST = 4 << 30  # bytes
+_MAX_BYTES = 4 << 30  # A larger sketch is refused.
 
 
 @dataclass(frozen=True)
 class CorpusSums:
-    """Sums over the documents of two groups.
+    """Sums over the documents of two folds.
 
     Attributes
     ----------
     seed : int
-        Of S.
+        Seed of S.
     used, empty, short : ndarray of int, shape (2,)
         Documents with two words or more, with none, with fewer than two.
     scaled, paired : ndarray of shape (2, V)
-        As of `latentia.moments.WordSums`.
+        As in `latentia.moments.WordSums`.
     document_frequency, occurrences : ndarray of shape (V,)
-        Used documents with the word, and how often it occurs in them.
+        Number of used documents with the word, and of its occurrences in them.
     products : ndarray of shape (2, V, k)
         Sum of c_d s_d (c_d^T S), s_d = 1 / (n_d (n_d - 1)).
     """
@@ -54,13 +54,13 @@ class CorpusSums:
     products: Annotated[np.ndarray, of.numbers("...")]
 
     @classmethod
-    def of_blocks(cls, blocks: Blocks, folds: Folds, seed: int, n_jobs: int | None, progress: Any) -> CorpusSums:
-        """One pass over the documents."""
+    def from_blocks(cls, blocks: Blocks, folds: Folds, seed: int, n_jobs: int | None, progress: Any) -> CorpusSums:
+        """Sum over the documents in one pass."""
         n_words = blocks.shapes[0][1]
         test = random_columns(n_words, seed)
-        if (size := folds.n * test.nbytes) > _LARGEST:
+        if (size := folds.n * test.nbytes) > _MAX_BYTES:
             raise LatentiaError(
-                f"The moments of {n_words} words would take {size / 2**30:.1f} GB: give fewer words, or fit without "
+                f"The moments of {n_words} words would take {size / 2**30:.1f} GB. Give fewer words, or fit without "
                 "keep_moments."
             )
         statistics = (
@@ -68,8 +68,8 @@ class CorpusSums:
             CountProducts(test, np.arange(n_words, dtype=np.int32), folds, exact=True),
         )
         words, products = accumulate(blocks, statistics, n_jobs, progress=progress and "counting words")
-        own = {name: np.asarray(getattr(words, name), float) for name in _OF_WORDS}
-        return cls(seed, **own, products=products)
+        word_sums = {name: np.asarray(getattr(words, name), float) for name in _WORD_SUMS}
+        return cls(seed, **word_sums, products=products)
 
     @property
     def n_rows(self) -> int:
@@ -81,55 +81,53 @@ class CorpusSums:
 
     @property
     def words(self) -> WordSums:
-        """The same as a first pass over all documents gives."""
+        """Sums over words, as the first pass over all documents gives them."""
         fractional = bool((self.occurrences != np.rint(self.occurrences)).any())
-        return WordSums(**{name: getattr(self, name) for name in _OF_WORDS}, fractional=fractional)
+        return WordSums(**{name: getattr(self, name) for name in _WORD_SUMS}, fractional=fractional)
 
     def plus(self, other: Self, sign: int = 1) -> Self:
         if self.seed != other.seed:
-            raise LatentiaError("The models have drawn other columns: give both the same random_state.")
-        total = {name: getattr(self, name) + sign * getattr(other, name) for name in (*_OF_WORDS, "products")}
+            raise LatentiaError("The models drew different columns. Give both the same random_state.")
+        total = {name: getattr(self, name) + sign * getattr(other, name) for name in (*_WORD_SUMS, "products")}
         counts = ("used", "empty", "short", "document_frequency")
         if sign < 0 and any((total[name] < 0).any() for name in counts):
-            raise LatentiaError("Documents are to be forgotten that are not all among those of the model.")
+            raise LatentiaError("Some of these documents were never added to the model.")
         if not (total["used"] + total["short"]).sum():
-            raise LatentiaError("No document would be left.")
+            raise LatentiaError("No document would remain. Keep at least one document of two words.")
         return replace(self, **total)
 
 
-_OF_WORDS = ("scaled", "paired", "used", "empty", "short", "document_frequency", "occurrences")
+_WORD_SUMS = ("scaled", "paired", "used", "empty", "short", "document_frequency", "occurrences")
 
 
 @dataclass(frozen=True)
-class KeptSketches:
-    """Sketches of groups of documents, of sums that were kept: as `latentia.topics._embedding.GroupSketches`.
+class SumSketches:
+    """Sketches of groups of documents from stored sums: as `latentia.topics._embedding.GroupSketches`.
 
     Attributes
     ----------
-    kept : CorpusSums
+    sums : CorpusSums
     folds : Folds
     """
 
-    kept: CorpusSums
+    sums: CorpusSums
     folds: Folds
     n_passes: ClassVar = 2
-    q: ClassVar = None
     documents: ClassVar = None
 
     def embedding(self, groups: tuple[int, ...], n_components: int | None = None) -> Embedding:
-        """The sketch of some groups together."""
-        chosen, kept = list(groups), self.kept
-        test, used = random_columns(kept.products.shape[1], kept.seed), max(float(kept.used[chosen].sum()), 1.0)
-        product = kept.products[chosen].sum(axis=0) - kept.scaled[chosen].sum(axis=0)[:, None] * test
-        return Embedding(product / used, test, kept.paired[chosen].sum(axis=0) / used)
+        """Combine the sketches of some groups."""
+        group_list, sums = list(groups), self.sums
+        test, n_used = random_columns(sums.products.shape[1], sums.seed), max(float(sums.used[group_list].sum()), 1.0)
+        product = sums.products[group_list].sum(axis=0) - sums.scaled[group_list].sum(axis=0)[:, None] * test
+        return Embedding(product / n_used, test, sums.paired[group_list].sum(axis=0) / n_used)
 
 
-class AddedDocuments(Additive):
+class AdditiveTopics(Additive):
     """Base of a topic model that can be learned from `CorpusSums`."""
 
     _groups = 2
     embedding: Any
-    recover: Any
 
     def _read(self, X: Any, *, reset: bool = True) -> Blocks:
         texts = texts_of(X)
@@ -138,14 +136,13 @@ class AddedDocuments(Additive):
         return self._blocks(X, reset=reset)  # type: ignore[attr-defined,no-any-return]
 
     def _sums(self, rows: Blocks, folds: Folds, like: CorpusSums | None) -> CorpusSums:
-        for name, needed in (("embedding", "projection"), ("recover", "l2")):
-            if getattr(self, name) != needed:
-                raise LatentiaError(
-                    f"moments are kept with {name}={needed!r}: others are made of the documents, in several passes.",
-                    parameter=name, value=getattr(self, name),
-                )  # fmt: skip
+        if self.embedding != "projection":
+            raise LatentiaError(
+                "kept moments need embedding='projection': other embeddings read the documents several times.",
+                parameter="embedding", value=self.embedding,
+            )  # fmt: skip
         seed = seed_of(self.random_state) if like is None else like.seed  # type: ignore[attr-defined]
-        return CorpusSums.of_blocks(rows, folds, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
+        return CorpusSums.from_blocks(rows, folds, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
 
     def _refined_on(self, moments: Any, rows: Blocks) -> Any:
-        return self._with_refiner(replace(moments, order=in_own_order(rows)))
+        return self._add_refiner(replace(moments, order=order_documents(rows)))

@@ -11,7 +11,7 @@ from latentia.exceptions import DroppedDataWarning
 from latentia.metrics import match_components, recovery_errors
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM
-from latentia.sequences._one_more import _agreement
+from latentia.sequences._state_split_test import _agreement
 
 
 @pytest.fixture(scope="module")

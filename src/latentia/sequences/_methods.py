@@ -15,7 +15,7 @@ from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, fitted
 from ..fitting.stages import Fitted
 from ._chain import stationary
-from ._drawn import drawn_steps
+from ._simulated_steps import drawn_steps
 from ._steps import all_steps, joined_sequences
 from .recursions import forward, forward_backward, log_likelihood, viterbi
 

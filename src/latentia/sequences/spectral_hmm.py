@@ -67,7 +67,7 @@ from ._emissions import Covariance, Emissions, Scaling, Symbols, Vectors, chance
 from ._kept import AdditiveSequences, by_content, check_symbols, lengths_of, view_sums, views_of_sums
 from ._lags import lagged_coordinates, leading_coordinates, means_of_neighbours, past_and_future
 from ._methods import ChainMethods
-from ._one_more import one_state_more
+from ._state_split_test import one_state_more
 from ._start import given_chain
 from ._steps import (
     alphabet,

@@ -11,7 +11,7 @@ from latentia.datasets import planted
 from latentia.metrics import match_components
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM, TwoStateHMM
-from latentia.sequences._counts import Counts, _of_levels
+from latentia.sequences._counts import Counts, _score_wandering_rates
 from latentia.sequences.recursions import log_likelihood
 
 
@@ -97,7 +97,7 @@ def test_levels_that_wander_are_filtered():
             found.append(nbinom.logpmf(count, shape, rate / (1 + rate)))
             total, n = kept * (total + count), kept * (n + 1)
     given = np.array([mean]), np.array([inverse_scale])
-    np.testing.assert_allclose(_of_levels(rows, lengths, *given, kept)[:, 0], found, rtol=1e-6)
+    np.testing.assert_allclose(_score_wandering_rates(rows, lengths, *given, kept)[:, 0], found, rtol=1e-6)
 
 
 def test_counts_that_vary_too_much_are_told():

@@ -11,7 +11,7 @@ from latentia.exceptions import DroppedDataWarning
 from latentia.metrics import match_components, recovery_errors
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM
-from latentia.sequences._state_split_test import _agreement
+from latentia.sequences._state_split_test import _measure_agreement
 
 
 @pytest.fixture(scope="module")
@@ -405,7 +405,7 @@ def test_a_state_that_stands_for_two_is_seen():
 
 
 def test_a_state_of_one_symbol_stands_for_no_other():
-    strength, scores = _agreement(np.array([1.0, 0.0, 0.0]), np.eye(3)[:, :2], [], [])
+    strength, scores = _measure_agreement(np.array([1.0, 0.0, 0.0]), np.eye(3)[:, :2], [], [])
     assert strength == 0
     assert not scores.any()
 

@@ -12,7 +12,7 @@ from ..metrics import nearest_distances
 
 SEQUENCES_PER_STATE = 10  # from which on their first steps tell where sequences start
 _SMOOTHING = 0.01
-_STILL = 1e-12
+_STATIONARY_CHANGE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Chain:
 
     def sorted(self, lengths: Any = ()) -> Chain:
         """The same with the most visited state of sequences of these lengths first."""
-        order = np.argsort(-self.shares(lengths), kind="stable")
+        order = np.argsort(-self.compute_shares(lengths), kind="stable")
         return Chain(
             self.startprob[order],
             self.transmat[np.ix_(order, order)],
@@ -48,37 +48,37 @@ class Chain:
             None if self.covariances is None else self.covariances[order],
         )
 
-    def shares(self, lengths: Any = ()) -> np.ndarray:
+    def compute_shares(self, lengths: Any = ()) -> np.ndarray:
         """Shares of the steps in each state, shape (K,): those in the long run, unless there are many sequences."""
         lengths = np.asarray(lengths, dtype=np.int64)
         if len(lengths) < SEQUENCES_PER_STATE * len(self.startprob):
-            return stationary(self.transmat)
-        longer = len(lengths) - np.cumsum(np.bincount(lengths))  # sequences that have a step of each number
+            return compute_stationary(self.transmat)
+        n_longer = len(lengths) - np.cumsum(np.bincount(lengths))  # sequences that have a step of each number
         state, total = self.startprob, np.zeros(len(self.startprob))
-        for t, n in enumerate(longer[:-1]):
+        for t, n in enumerate(n_longer[:-1]):
             total += n * state
-            after = state @ self.transmat
-            if t and np.abs(after - state).max() < _STILL:
-                total += longer[t + 1 : -1].sum() * after
+            next_state = state @ self.transmat
+            if t and np.abs(next_state - state).max() < _STATIONARY_CHANGE:
+                total += n_longer[t + 1 : -1].sum() * next_state
                 break
-            state = after
+            state = next_state
         return np.asarray(total / total.sum())
 
-    def smoothed(self, marginal: np.ndarray) -> Chain:
+    def smooth(self, marginal: np.ndarray) -> Chain:
         """Every distribution mixed with 1% of its marginal, so that nothing is impossible.
 
         ``marginal`` has the frequencies of the symbols; densities of vectors stay.
         """
-        shares = stationary(self.transmat)
-        even = np.full(len(shares), 1.0 / len(shares))
+        shares = compute_stationary(self.transmat)
+        uniform = np.full(len(shares), 1.0 / len(shares))
         emissions = self.emissions
         if self.variances is None:
-            emissions = _mixed(emissions, 0.99 * marginal + 0.01 / len(marginal))
-        transmat = _mixed(self.transmat, 0.5 * shares + 0.5 * even)
-        return Chain(_mixed(self.startprob, even), transmat, emissions, self.variances, self.covariances)
+            emissions = _mix(emissions, 0.99 * marginal + 0.01 / len(marginal))
+        transmat = _mix(self.transmat, 0.5 * shares + 0.5 * uniform)
+        return Chain(_mix(self.startprob, uniform), transmat, emissions, self.variances, self.covariances)
 
 
-def stationary(transmat: np.ndarray) -> np.ndarray:
+def compute_stationary(transmat: np.ndarray) -> np.ndarray:
     """Long-run shares of the states, shape (K,)."""
     k = len(transmat)
     # A tiny restart makes the answer unique for chains that fall apart.
@@ -94,14 +94,14 @@ def symbol_distances(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndar
     Each chain is the probabilities of its symbols in every state, (K, S), and the symbols, (S,): two may have seen different
     ones.
     """
-    together = np.union1d(first[1], second[1])
-    spread = []
+    all_symbols = np.union1d(first[1], second[1])
+    tables = []
     for emissions, symbols in (first, second):
-        table = np.zeros((len(emissions), len(together)))
-        table[:, np.searchsorted(together, symbols)] = emissions
-        spread.append(table)
-    return nearest_distances(*spread)
+        table = np.zeros((len(emissions), len(all_symbols)))
+        table[:, np.searchsorted(all_symbols, symbols)] = emissions
+        tables.append(table)
+    return nearest_distances(*tables)
 
 
-def _mixed(distribution: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return (1 - _SMOOTHING) * distribution + _SMOOTHING * other
+def _mix(distribution: np.ndarray, background: np.ndarray) -> np.ndarray:
+    return (1 - _SMOOTHING) * distribution + _SMOOTHING * background

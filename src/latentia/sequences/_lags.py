@@ -30,7 +30,7 @@ REACH, DISCOUNT = 6, 0.6
 N_PASSES = 8
 
 
-def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
+def encode_one_hot(blocks: Blocks, n_symbols: int) -> Blocks:
     """Blocks of a column of symbols and lengths as blocks of unit vectors, (n, S) sparse, and lengths."""
 
     def encode(block: Block) -> list[Any]:
@@ -42,7 +42,7 @@ def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
     return blocks.map(encode, [(blocks.n_rows, n_symbols)])
 
 
-def past_and_future(block: Block, coordinates: Coordinates, average: np.ndarray, folds: Folds) -> Views:
+def build_step_views(block: Block, coordinates: Coordinates, average: np.ndarray, folds: Folds) -> Views:
     """Past (n, d + b), step (n, D) and future (n, d + b) of the inner steps of all sequences of a block, and their groups.
 
     The first d columns of the past and of the future are the coordinates of the next neighbour, constant included; the
@@ -52,21 +52,24 @@ def past_and_future(block: Block, coordinates: Coordinates, average: np.ndarray,
     lengths = block[-1]
     y = coordinates(block[0])
     b = coordinates.basis.shape[1]
-    apart = y[:, :b] - average
-    past, future = np.zeros_like(apart), np.zeros_like(apart)
+    centred = y[:, :b] - average
+    past, future = np.zeros_like(centred), np.zeros_like(centred)
     for lag in range(1, REACH + 1):
-        first = followed(lengths, lag)
+        starts = find_pair_starts(lengths, lag)
         weight = DISCOUNT ** (lag - 1)
-        past[first + lag] += weight * apart[first]
-        future[first] += weight * apart[first + lag]
-    inner = followed(lengths, 2) + 1
-    groups = folds.of(block.rows[inner])
-    before, after = np.hstack([y[inner - 1], past[inner]]), np.hstack([y[inner + 1], future[inner]])
-    return [before, block[0][inner], after], groups
+        past[starts + lag] += weight * centred[starts]
+        future[starts] += weight * centred[starts + lag]
+    inner_steps = find_pair_starts(lengths, 2) + 1
+    groups = folds.of(block.rows[inner_steps])
+    previous, following = (
+        np.hstack([y[inner_steps - 1], past[inner_steps]]),
+        np.hstack([y[inner_steps + 1], future[inner_steps]]),
+    )
+    return [previous, block[0][inner_steps], following], groups
 
 
-def means_of_neighbours(
-    seen: np.ndarray, average: np.ndarray, transmat: np.ndarray, shares: np.ndarray, lengths: np.ndarray
+def compute_neighbour_means(
+    state_coordinates: np.ndarray, average: np.ndarray, transmat: np.ndarray, shares: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Means of the past and of the future of `past_and_future` given the state, as a stationary chain has them, (K, d + b).
 
@@ -81,25 +84,25 @@ def means_of_neighbours(
     lengths : ndarray of int
         Of the sequences, for how often there is a neighbour so far away.
     """
-    back = (transmat * shares[:, None]).T / np.maximum(shares, np.finfo(float).tiny)[:, None]
-    apart, inner = seen[:, : len(average)] - average, np.maximum(lengths - 2, 0).sum()
-    found = []
-    for moves in (back, transmat):
-        far, total = apart, np.zeros_like(apart)
+    backward = (transmat * shares[:, None]).T / np.maximum(shares, np.finfo(float).tiny)[:, None]
+    centred, n_inner = state_coordinates[:, : len(average)] - average, np.maximum(lengths - 2, 0).sum()
+    means = []
+    for transitions in (backward, transmat):
+        distant, total = centred, np.zeros_like(centred)
         for lag in range(1, REACH + 1):
-            far = moves @ far
-            total += DISCOUNT ** (lag - 1) * np.maximum(lengths - 1 - lag, 0).sum() / inner * far
-        found.append(np.hstack([moves @ seen, total]))
-    return found[0], found[1]
+            distant = transitions @ distant
+            total += DISCOUNT ** (lag - 1) * np.maximum(lengths - 1 - lag, 0).sum() / n_inner * distant
+        means.append(np.hstack([transitions @ state_coordinates, total]))
+    return means[0], means[1]
 
 
-def followed(lengths: np.ndarray, lag: int) -> np.ndarray:
+def find_pair_starts(lengths: np.ndarray, lag: int) -> np.ndarray:
     """Positions in concatenated sequences that have another ``lag`` steps later in the same one."""
     ends = np.repeat(np.cumsum(lengths), lengths)
     return np.flatnonzero(np.arange(len(ends)) + lag < ends)
 
 
-class _Lagged:
+class _LaggedProducts:
     """In-place statistic: sum over neighbours s of t at distance one and two of (x_t - c) (B^T (x_s - c))^T, shape (D, k)."""
 
     def __init__(self, center: np.ndarray, basis: np.ndarray) -> None:
@@ -112,14 +115,14 @@ class _Lagged:
         rows = self.coordinates(block[0])
         neighbours = np.zeros_like(rows)
         for lag in (1, 2):
-            first = followed(block[-1], lag)
-            neighbours[first] += rows[first + lag]
-            neighbours[first + lag] += rows[first]
+            starts = find_pair_starts(block[-1], lag)
+            neighbours[starts] += rows[starts + lag]
+            neighbours[starts + lag] += rows[starts]
         state += centred_product(block[0], self.coordinates.center, neighbours)
         return state
 
 
-def lagged_coordinates(
+def fit_lagged_coordinates(
     blocks: Blocks,
     n_columns: int,
     center: np.ndarray,
@@ -145,15 +148,15 @@ def lagged_coordinates(
         Subspace iterations: many, since lagged moments are indefinite and their eigenvalues fall slowly.
     """
 
-    def lagged(basis: np.ndarray) -> np.ndarray:
-        return np.asarray(accumulate(blocks, _Lagged(center, basis), **options))
+    def multiply_lagged(basis: np.ndarray) -> np.ndarray:
+        return np.asarray(accumulate(blocks, _LaggedProducts(center, basis), **options))
 
-    coordinates = leading_coordinates(lagged, n_columns, center, scale, constant, n_passes, random_state)
+    coordinates = fit_leading_coordinates(multiply_lagged, n_columns, center, scale, constant, n_passes, random_state)
     return coordinates, 0 if len(center) <= 2 * n_columns else n_passes
 
 
-def leading_coordinates(
-    lagged: Callable[[np.ndarray], np.ndarray],
+def fit_leading_coordinates(
+    multiply_lagged: Callable[[np.ndarray], np.ndarray],
     n_columns: int,
     center: np.ndarray,
     scale: np.ndarray,
@@ -166,5 +169,5 @@ def leading_coordinates(
     if width <= 2 * n_columns:
         return Coordinates(center, np.diag(scale), constant)
     start = np.random.default_rng(random_state).standard_normal((width, n_columns)) * (column > 0)
-    basis = subspace_iteration(lambda basis: column * lagged(column * basis), start, n_iterations)
+    basis = subspace_iteration(lambda basis: column * multiply_lagged(column * basis), start, n_iterations)
     return Coordinates(center, column * basis, constant)

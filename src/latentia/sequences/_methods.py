@@ -14,9 +14,9 @@ from ..evidence import Drawn
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, fitted
 from ..fitting.stages import Fitted
-from ._chain import stationary
-from ._simulated_steps import drawn_steps
-from ._steps import all_steps, joined_sequences
+from ._chain import compute_stationary
+from ._simulated_steps import simulate_steps
+from ._steps import join_sequences, read_all_steps
 from .recursions import forward, forward_backward, log_likelihood, viterbi
 
 
@@ -32,7 +32,7 @@ class ChainMethods(Estimator):
 
     def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
         kind = vars(self).get("_kind")
-        return None if kind is None else drawn_steps(self, kind, fitted.rows.observed, rng)
+        return None if kind is None else simulate_steps(self, kind, fitted.rows.observed, rng)
 
     @abstractmethod
     def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -43,10 +43,14 @@ class ChainMethods(Estimator):
         """Free parameters."""
 
     @fitted
-    def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
+    def _smooth_states(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
         """Log-likelihood, posteriors (n_steps, K), and the number of steps that are not missing."""
-        found = [(n, *forward_backward(*chain)) for n, chain in self._chains(X, lengths)]
-        return float(sum(one[1] for one in found)), np.vstack([one[2] for one in found]), sum(one[0] for one in found)
+        parts = [(n, *forward_backward(*chain)) for n, chain in self._chains(X, lengths)]
+        return (
+            float(sum(part[1] for part in parts)),
+            np.vstack([part[2] for part in parts]),
+            sum(part[0] for part in parts),
+        )
 
     def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the most probable path of states (Viterbi), shape (n_steps,).
@@ -84,8 +88,8 @@ class ChainMethods(Estimator):
         steps : ndarray of shape (n_steps, D)
         lengths : array-like of int, or None for one sequence
         """
-        X, lengths = joined_sequences(X, lengths, getattr(self, "kind", "auto"))
-        block, of_blocks = all_steps(X, lengths)
+        X, lengths = join_sequences(X, lengths, getattr(self, "kind", "auto"))
+        block, of_blocks = read_all_steps(X, lengths)
         return block[0], of_blocks if lengths is None else lengths
 
     @fitted
@@ -106,8 +110,8 @@ class ChainMethods(Estimator):
         path : ndarray of int, shape (n_steps,)
             The states.
         """
-        found = [viterbi(*chain) for _, chain in self._chains(X, lengths)]
-        return float(sum(value for _, value in found)), np.concatenate([states for states, _ in found])
+        paths = [viterbi(*chain) for _, chain in self._chains(X, lengths)]
+        return float(sum(value for _, value in paths)), np.concatenate([states for states, _ in paths])
 
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K).
@@ -170,20 +174,20 @@ class ChainMethods(Estimator):
         LatentiaError
             If x is no step like those of the fit, or state is no distribution of K states.
         """
-        before = self.startprob_
+        predicted = self.startprob_
         if state is not None:
-            now = np.asarray(state, dtype=np.float64)
-            if now.shape != before.shape or not (now >= 0).all() or abs(now.sum() - 1) > of.TOLERANCE:
+            current = np.asarray(state, dtype=np.float64)
+            if current.shape != predicted.shape or not (current >= 0).all() or abs(current.sum() - 1) > of.TOLERANCE:
                 raise LatentiaError(
-                    f"state of shape {now.shape}: probabilities of {len(before)} states that sum to one are needed, as "
+                    f"state of shape {current.shape}: probabilities of {len(predicted)} states that sum to one are needed, as "
                     "filter_step returns them."
                 )
-            before = now @ self.transmat_
+            predicted = current @ self.transmat_
         row = np.asarray(x if np.ndim(x) else [x])
         if all(is_missing(value) for value in row.tolist()):
-            return np.asarray(before / before.sum())
+            return np.asarray(predicted / predicted.sum())
         ((_, (_, *chain)),) = self._chains(row[None], None)
-        return np.asarray(forward(before, *chain)[0])
+        return np.asarray(forward(predicted, *chain)[0])
 
     @fitted
     def score(self, X: Any, lengths: Any = None) -> float:
@@ -224,7 +228,7 @@ class ChainMethods(Estimator):
         posteriors : ndarray of shape (n_steps, K)
             Probability of every state at every step given the whole sequence, as `predict_proba` gives it.
         """
-        total, posteriors, _ = self._smoothed(X, lengths)
+        total, posteriors, _ = self._smooth_states(X, lengths)
         return total, posteriors
 
     def bic(self, X: Any, lengths: Any = None) -> float:
@@ -241,7 +245,7 @@ class ChainMethods(Estimator):
         -------
         float
         """
-        total, _, n = self._smoothed(X, lengths)
+        total, _, n = self._smooth_states(X, lengths)
         return float(-2 * total + self._n_parameters() * np.log(max(n, 1)))
 
     def aic(self, X: Any, lengths: Any = None) -> float:
@@ -258,7 +262,7 @@ class ChainMethods(Estimator):
         -------
         float
         """
-        return float(-2 * self._smoothed(X, lengths)[0] + 2 * self._n_parameters())
+        return float(-2 * self._smooth_states(X, lengths)[0] + 2 * self._n_parameters())
 
     @property
     def stationary_(self) -> np.ndarray:
@@ -266,4 +270,4 @@ class ChainMethods(Estimator):
 
         If states cannot all be left, it is where a chain ends that starts in any state with the same probability.
         """
-        return stationary(self.transmat_)
+        return compute_stationary(self.transmat_)

@@ -16,15 +16,15 @@ from ..evidence import Check, PartErrors, above, at_most, bounds, error_checks
 from ..linalg import ScaledSpace, signal_norm
 from ._chain import Chain
 
-DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below 0.3%
+MIN_DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below 0.3%
 
-_MOST = 3.0  # standard deviations of the norm
-_MOST_REPEATS = 4.0  # of the repeats
-_PER_SHARE = 0.5  # error of a state, of what the states are apart, for a misfit that is all of S
-_TRUSTED = 0.4  # l1 error of a state's symbols (0 to 2); and a third of what the states are apart
-_CHANCE = 2 / 3  # of the best test to be right, below which none is worth the name
-_MOST_SYMBOLS = 1_000_000  # that the bound adds up over
-_UNEQUAL = 0.2
+_MAX_NORM_DEVIATIONS = 3.0  # standard deviations of the norm
+_MAX_REPEAT_DEVIATIONS = 4.0  # of the repeats
+_ERROR_PER_SHARE = 0.5  # error of a state, of what the states are apart, for a misfit that is all of S
+_MAX_TRUSTED_ERROR = 0.4  # l1 error of a state's symbols (0 to 2); and a third of what the states are apart
+_MIN_TEST_CHANCE = 2 / 3  # of the best test to be right, below which none is worth the name
+_MAX_BOUND_SYMBOLS = 1_000_000  # that the bound adds up over
+_MAX_SHARE_DIFFERENCE = 0.2
 _REMEDY = "The steps have structure that two states do not explain: try more states, or leave repeated symbols and phrases out."
 
 
@@ -45,28 +45,28 @@ class PairFit(NamedTuple):
     share: float
     repeats: float
 
-    def bias(self, apart: float) -> np.ndarray:
+    def bias(self, separation: float) -> np.ndarray:
         """Error that it adds to each state, from how far the states are apart, shape (2,)."""
-        return np.full(2, _PER_SHARE * self.share * apart)
+        return np.full(2, _ERROR_PER_SHARE * self.share * separation)
 
     def checks(self) -> list[Check]:
         """Two lines, which ask for care where they fail."""
         return [
             Check(
-                "goodness of fit", "(|S|^2 - l^2) / sd", self.deviations, at_most(_MOST, "standard deviations"),
+                "goodness of fit", "(|S|^2 - l^2) / sd", self.deviations, at_most(_MAX_NORM_DEVIATIONS, "standard deviations"),
                 "Part of the pairs of neighbours that two states do not explain. Above the limit the steps have structure "
                 "that the model does not have, and errors are widened by it.", "not in the paper", "caution", _REMEDY,
             ),
             Check(
                 "symbols that return", "sum of c_xx, 1 to 3 apart", abs(self.repeats),
-                at_most(_MOST_REPEATS, "standard deviations"),
+                at_most(_MAX_REPEAT_DEVIATIONS, "standard deviations"),
                 "How often a symbol is said again within three steps, beside what the states make likely.", "not in the paper",
                 "caution", _REMEDY,
             ),
         ]  # fmt: skip
 
 
-def fit_of_pairs(
+def compare_pairs(
     space: ScaledSpace, distinct: Any, lagged: list[Any], chain: Chain, copies: float, n_jobs: int | None
 ) -> PairFit:
     """Compare the pairs with those of a chain.
@@ -86,21 +86,21 @@ def fit_of_pairs(
     norm = signal_norm(distinct, space.marginals, space.scale, n_jobs)
     signal = float(space.signal[0] ** 2) if space.n_kept else space.edge**2 / 4
     deviation = space.edge**2 / 2
-    left = max(norm - signal, 0.0)
-    share = float(np.sqrt(left / norm)) if norm > 0 and left > _MOST * deviation else 0.0
-    return PairFit((norm - signal) / deviation, share, _repeats(space.marginals, lagged, chain, copies))
+    residual = max(norm - signal, 0.0)
+    share = float(np.sqrt(residual / norm)) if norm > 0 and residual > _MAX_NORM_DEVIATIONS * deviation else 0.0
+    return PairFit((norm - signal) / deviation, share, _measure_repeats(space.marginals, lagged, chain, copies))
 
 
-def _repeats(marginals: np.ndarray, lagged: list[Any], chain: Chain, copies: float) -> float:
+def _measure_repeats(marginals: np.ndarray, lagged: list[Any], chain: Chain, copies: float) -> float:
     """Symbols that return, beyond those of a chain, in standard deviations of Poisson counts."""
     totals = np.array([float(counts.sum()) for counts in lagged])
-    seen = np.array([float(counts.diagonal().sum()) for counts in lagged])
+    observed = np.array([float(counts.diagonal().sum()) for counts in lagged])
     # Frequencies have noise of their own, which adds 1 / n to their squares.
-    alone = float(marginals @ marginals) - copies / max(totals[0], 1.0)
-    apart = float(chain.startprob.prod() * ((chain.emissions[0] - chain.emissions[1]) ** 2).sum())
+    by_frequency = float(marginals @ marginals) - copies / max(totals[0], 1.0)
+    state_difference = float(chain.startprob.prod() * ((chain.emissions[0] - chain.emissions[1]) ** 2).sum())
     memory = float(np.trace(chain.transmat) - 1)
-    expected = totals * (alone + apart * memory ** np.arange(1, len(totals) + 1))
-    return float((seen - expected).sum() / np.sqrt(max(float(np.maximum(seen, expected).sum()), 1.0) * copies))
+    expected = totals * (by_frequency + state_difference * memory ** np.arange(1, len(totals) + 1))
+    return float((observed - expected).sum() / np.sqrt(max(float(np.maximum(observed, expected).sum()), 1.0) * copies))
 
 
 def pair_log_likelihoods(counts: Any, chain: Chain, marginals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,14 +110,14 @@ def pair_log_likelihoods(counts: Any, chain: Chain, marginals: np.ndarray) -> tu
     """
     cells = counts.tocoo()
     i, j = cells.coords
-    smoothed = chain.smoothed(marginals)
+    smoothed = chain.smooth(marginals)
     joint = smoothed.startprob[:, None] * smoothed.transmat
-    together = np.einsum("kn,kn->n", joint.T @ smoothed.emissions[:, i], smoothed.emissions[:, j])
+    joint_probabilities = np.einsum("kn,kn->n", joint.T @ smoothed.emissions[:, i], smoothed.emissions[:, j])
     times = cells.data.astype(np.int64)
-    return np.repeat(np.log(together), times), np.repeat(np.log(marginals[i] * marginals[j]), times)
+    return np.repeat(np.log(joint_probabilities), times), np.repeat(np.log(marginals[i] * marginals[j]), times)
 
 
-class Measured(NamedTuple):
+class ChainMeasurements(NamedTuple):
     """What was measured of a fit.
 
     Attributes
@@ -148,19 +148,19 @@ class Measured(NamedTuple):
     deviations: float
     is_crossed: bool
     memory: float
-    apart: float
+    separation: float
     chain: Chain | None
-    unequal: float | None
+    share_difference: float | None
 
     @property
     def limit(self) -> float:
         """Error up to which states are told apart: a third of their distance by the moments, without what errors add to it."""
         if self.chain is None:
-            return _TRUSTED
-        apart = float(np.abs(self.chain.emissions[0] - self.chain.emissions[1]).sum())
+            return _MAX_TRUSTED_ERROR
+        separation = float(np.abs(self.chain.emissions[0] - self.chain.emissions[1]).sum())
         errors = self.parts.errors
-        noise = 0.0 if errors is None else min(float(np.linalg.norm(errors)), 0.9 * apart)
-        return min(_TRUSTED, float(np.sqrt(apart**2 - noise**2)) / 3)
+        noise = 0.0 if errors is None else min(float(np.linalg.norm(errors)), 0.9 * separation)
+        return min(_MAX_TRUSTED_ERROR, float(np.sqrt(separation**2 - noise**2)) / 3)
 
 
 def best_test(occurrences: np.ndarray, lengths: np.ndarray, chain: Chain | None) -> float:
@@ -172,10 +172,10 @@ def best_test(occurrences: np.ndarray, lengths: np.ndarray, chain: Chain | None)
     counts, n = occurrences.astype(float), int(occurrences.sum())
     returns = max(float((counts * (counts - 1)).sum()), 1.0)
     size = n * (n - 1) / returns
-    return bounds.two_state_detection(lengths, int(np.clip(round(size), 2, _MOST_SYMBOLS)), switch)
+    return bounds.two_state_detection(lengths, int(np.clip(round(size), 2, _MAX_BOUND_SYMBOLS)), switch)
 
 
-def chain_checks(m: Measured, n_steps: int) -> list[Check]:
+def build_chain_checks(m: ChainMeasurements, n_steps: int) -> list[Check]:
     """What the theorem assumes, and the expected errors."""
     return [
         *error_checks(
@@ -188,29 +188,29 @@ def chain_checks(m: Measured, n_steps: int) -> list[Check]:
             "Of the scaled counts of neighbours, beside the edge of the noise.", "appendix C", "verdict",
         ),
         Check(
-            "agreement of neighbours", "c_1 / sd", abs(m.deviations), above(DEVIATIONS), "Lagged score on steps that its "
+            "agreement of neighbours", "c_1 / sd", abs(m.deviations), above(MIN_DEVIATIONS), "Lagged score on steps that its "
             "direction was not found on, in standard deviations of independent steps.", "Theorem 1.5",
             "verdict" if m.is_crossed else "note",
         ),
         Check(
-            "best possible test", "1/2 + (E[Y^2] - 1)^(1/2) / 4", m.best_test, above(_CHANCE, "1/2 for a coin"),
+            "best possible test", "1/2 + (E[Y^2] - 1)^(1/2) / 4", m.best_test, above(_MIN_TEST_CHANCE, "1/2 for a coin"),
             "Largest chance with which any method distinguishes two states without a common symbol, which switch as those "
             "found do, or else one step in four, from independent draws of as many steps and symbols. 1: there is no bound.",
             "Lemma B.6", "veto",
             "In so few steps no method detects two states that switch as often: about five for each symbol are needed.",
         ),
-        *([] if m.unequal is None else [_symmetry(m.unequal)]),
+        *([] if m.share_difference is None else [_build_symmetry_check(m.share_difference)]),
         Check("memory", "lambda", m.memory, None, "Second eigenvalue of the transitions.", "Proposition 1.4"),
         Check(
-            "separation", "|p_1 - p_2|_1", m.apart, None, "l1 distance of the states' symbols (0 to 2).",
+            "separation", "|p_1 - p_2|_1", m.separation, None, "l1 distance of the states' symbols (0 to 2).",
             "Proposition 1.4",
         ),
     ]  # fmt: skip
 
 
-def _symmetry(unequal: float) -> Check:
+def _build_symmetry_check(share_difference: float) -> Check:
     return Check(
-        "symmetry", "|pi_2 - pi_1|", unequal, at_most(_UNEQUAL),
+        "symmetry", "|pi_2 - pi_1|", share_difference, at_most(_MAX_SHARE_DIFFERENCE),
         "Of the states' shares; method='cubic' takes them to be equal. Use 'moments' where they are not.",
         "Proposition 1.4", "verdict",
     )  # fmt: skip

@@ -9,25 +9,27 @@ import numpy as np
 from ..evidence import Drawn
 from ..passes import Blocks
 from ._emissions import Symbols
-from ._steps import some_stretches
+from ._steps import sample_stretches
 
-_STEPS, _AT_ONCE = 2000, 200
+_MAX_STEPS, _STRETCH = 2000, 200
 
 
-def drawn_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) -> Drawn:
+def simulate_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) -> Drawn:
     """Pairs of neighbours in some stretches, and in stretches as long that ``model`` draws; symbols are numbers."""
-    some = some_stretches(steps, _STEPS, _AT_ONCE)
-    table, lengths = np.vstack([block[0] for block in some]), np.concatenate([block[-1] for block in some])
-    real, drawn = kind.original(table), model.sample(len(table), int(rng.integers(2**31)))[0]
+    sample = sample_stretches(steps, _MAX_STEPS, _STRETCH)
+    table, lengths = np.vstack([block[0] for block in sample]), np.concatenate([block[-1] for block in sample])
+    real, simulated = kind.decode_steps(table), model.sample(len(table), int(rng.integers(2**31)))[0]
     if isinstance(kind, Symbols):
-        both = np.unique(np.concatenate([np.ravel(real), drawn]), return_inverse=True)[1].astype(float)
-        real, drawn = both[: len(table), None], both[len(table) :, None]
-    columns = np.arange(drawn.shape[1])
+        symbol_numbers = np.unique(np.concatenate([np.ravel(real), simulated]), return_inverse=True)[1].astype(float)
+        real, simulated = symbol_numbers[: len(table), None], symbol_numbers[len(table) :, None]
+    columns = np.arange(simulated.shape[1])
     if "_span" in vars(model):  # columns that others determine are not among the steps of a fit
         columns = model._span.kept
-        drawn = drawn[:, columns]
-    first = np.setdiff1d(np.arange(len(table)), np.cumsum(lengths) - 1)
-    called = model.column_names if model.column_names and not isinstance(kind, Symbols) else range(columns.max() + 1)
-    names = [f"{when} {called[j]}" for when in ("step", "next") for j in columns]
-    real, drawn = (np.hstack([table[first], table[first + 1]]).astype(float) for table in (real, drawn))
-    return Drawn(real, np.where(np.isnan(real), np.nan, drawn), names)
+        simulated = simulated[:, columns]
+    pair_starts = np.setdiff1d(np.arange(len(table)), np.cumsum(lengths) - 1)
+    labels = model.column_names if model.column_names and not isinstance(kind, Symbols) else range(columns.max() + 1)
+    names = [f"{when} {labels[j]}" for when in ("step", "next") for j in columns]
+    real, simulated = (
+        np.hstack([table[pair_starts], table[pair_starts + 1]]).astype(float) for table in (real, simulated)
+    )
+    return Drawn(real, np.where(np.isnan(real), np.nan, simulated), names)

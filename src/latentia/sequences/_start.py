@@ -11,10 +11,12 @@ from ..exceptions import LatentiaError
 from ..moments import ColumnSpan
 from ._chain import Chain
 
-_FROM_ONE = 1e-6  # by which sums of probabilities may be off one
+_SUM_TOLERANCE = 1e-6  # by which sums of probabilities may be off one
 
 
-def given_chain(init: Any, k: int, deviations: np.ndarray, symbols: bool, span: ColumnSpan | None = None) -> Chain:
+def build_initial_chain(
+    init: Any, k: int, deviations: np.ndarray, symbols: bool, span: ColumnSpan | None = None
+) -> Chain:
     """The chain of a dict, or of a fitted model of this library or of hmmlearn.
 
     Parameters
@@ -33,21 +35,21 @@ def given_chain(init: Any, k: int, deviations: np.ndarray, symbols: bool, span: 
     span = span or ColumnSpan.whole(len(deviations))
     width = len(span.offset)
     names = "startprob, transmat, " + ("emissionprob" if symbols else "means")
-    start, moves = _array(init, "startprob", (k,), names), _array(init, "transmat", (k, k), names)
-    for name, values in (("startprob", start), ("transmat", moves)):
+    start, transitions = _array(init, "startprob", (k,), names), _array(init, "transmat", (k, k), names)
+    for name, values in (("startprob", start), ("transmat", transitions)):
         _check_sums(name, values)
     if symbols:
         emissions = _array(init, "emissionprob", (k, width), names)
         _check_sums("emissionprob", emissions)
-        return Chain(start, moves, emissions)
-    called = "lambdas" if _value(init, "means") is None and _value(init, "lambdas") is not None else "means"
-    means = span.select(_array(init, called, (k, width), names))
+        return Chain(start, transitions, emissions)
+    means_name = "lambdas" if _value(init, "means") is None and _value(init, "lambdas") is not None else "means"
+    means = span.select(_array(init, means_name, (k, width), names))
     if _value(init, "variances") is None:
-        return Chain(start, moves, means, np.tile(deviations**2, (k, 1)))
+        return Chain(start, transitions, means, np.tile(deviations**2, (k, 1)))
     variances = span.select(_array(init, "variances", (k, width), names))
     if not (variances > 0).all():
         raise LatentiaError("init: variances must be above 0.")
-    return Chain(start, moves, means, variances)
+    return Chain(start, transitions, means, variances)
 
 
 def _value(init: Any, name: str) -> Any:
@@ -71,6 +73,6 @@ def _array(init: Any, name: str, shape: tuple[int, ...], names: str) -> np.ndarr
 
 def _check_sums(name: str, values: np.ndarray) -> None:
     sums = np.atleast_1d(values.sum(axis=-1))
-    if (values < 0).any() or np.abs(sums - 1).max() > _FROM_ONE:
+    if (values < 0).any() or np.abs(sums - 1).max() > _SUM_TOLERANCE:
         row = int(np.abs(sums - 1).argmax())
         raise LatentiaError(f"init: row {row} of {name} is no distribution: its sum is {sums[row]:.6g}.")

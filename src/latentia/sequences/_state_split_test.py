@@ -19,19 +19,19 @@ from ..likelihood import over, race_updates, refine
 from ..passes import Block, Blocks
 from ._chain import Chain
 from ._emissions import Emissions
-from ._lags import followed
+from ._lags import find_pair_starts
 from .recursions import forward_backward
 
-_LAGS, _FADE = 3, 0.7
-_TILT, _MOST_TILT = 0.7, 1.5  # of logarithms of the probabilities, for a score of one and at most
-_STAY = 1.5  # times as often as by chance the two states stay
-_TRIED = 2  # states that are split
-_STEPS = 5  # E-steps of each
-_SHARE = 1e-6  # of the largest variance, below which scores are left out
+_LAGS, _DECAY = 3, 0.7
+_TILT, _MAX_TILT = 0.7, 1.5  # of logarithms of the probabilities, for a score of one and at most
+_STAY_FACTOR = 1.5  # times as often as by chance the two states stay
+_MAX_SPLITS = 2  # states that are split
+_EM_STEPS = 5  # E-steps of each
+_MIN_VARIANCE_SHARE = 1e-6  # of the largest variance, below which scores are left out
 
 
-def one_state_more(
-    kind: Emissions, chain: Chain, some: Blocks, basis: np.ndarray, deviations: np.ndarray, converged: bool
+def try_state_split(
+    kind: Emissions, chain: Chain, sample: Blocks, basis: np.ndarray, deviations: np.ndarray, converged: bool
 ) -> tuple[float, Chain]:
     """The log-likelihood of some steps that a state more gains within a few steps of EM, and the chain with it.
 
@@ -48,49 +48,58 @@ def one_state_more(
     converged : bool
         Whether the chain is the likeliest of its size on these very steps.
     """
-    e_step, k = over(some), len(chain.startprob)
-    posteriors = [forward_backward(*kind.arguments(chain, block))[1] for block in some]
-    found = [_agreement(chain.emissions[j], basis, some, [one[:, j] for one in posteriors]) for j in range(k)]
-    clearest = sorted(range(k), key=lambda state: -found[state][0])[:_TRIED]
-    splits = {str(state): kind.update(_split(chain, state, found[state][1]), deviations) for state in clearest}
-    more = race_updates(splits, e_step, "auto", _STEPS, most=dict.fromkeys(splits, _STEPS)).reached
-    same = refine(kind.update(chain, deviations), e_step, "auto", most=1 if converged else _STEPS)
-    return float(more.log_likelihood.max() - same.log_likelihood.max()), kind.chain(more.values)
+    e_step, k = over(sample), len(chain.startprob)
+    posteriors = [forward_backward(*kind.recursion_arguments(chain, block))[1] for block in sample]
+    agreements = [
+        _measure_agreement(chain.emissions[j], basis, sample, [posterior[:, j] for posterior in posteriors])
+        for j in range(k)
+    ]
+    candidates = sorted(range(k), key=lambda state: -agreements[state][0])[:_MAX_SPLITS]
+    splits = {
+        str(state): kind.update(_split_state(chain, state, agreements[state][1]), deviations) for state in candidates
+    }
+    split_fit = race_updates(splits, e_step, "auto", _EM_STEPS, most=dict.fromkeys(splits, _EM_STEPS)).reached
+    refit = refine(kind.update(chain, deviations), e_step, "auto", most=1 if converged else _EM_STEPS)
+    return float(split_fit.log_likelihood.max() - refit.log_likelihood.max()), kind.build_chain(split_fit.values)
 
 
-def _agreement(
-    shown: np.ndarray, basis: np.ndarray, some: Iterable[Block], posteriors: list[np.ndarray]
+def _measure_agreement(
+    emissions: np.ndarray, basis: np.ndarray, sample: Iterable[Block], posteriors: list[np.ndarray]
 ) -> tuple[float, np.ndarray]:
     """How much steps in a state agree with those before them, against noise, and the scores of symbols that agree most."""
-    apart = basis - shown @ basis
-    variances, axes = np.linalg.eigh((apart.T * shown) @ apart)
-    kept = variances > max(_SHARE * variances[-1], np.finfo(float).eps)
-    if not kept.any():  # the state shows a single symbol
+    centred = basis - emissions @ basis
+    variances, axes = np.linalg.eigh((centred.T * emissions) @ centred)
+    is_large = variances > max(_MIN_VARIANCE_SHARE * variances[-1], np.finfo(float).eps)
+    if not is_large.any():  # the state shows a single symbol
         return 0.0, np.zeros(len(basis))
-    scores = apart @ (axes[:, kept] / np.sqrt(variances[kept]))
+    scores = centred @ (axes[:, is_large] / np.sqrt(variances[is_large]))
     size = scores.shape[1]
-    together, noise = np.zeros((size, size)), np.finfo(float).tiny
-    for block, posterior in zip(some, posteriors, strict=True):
-        now = posterior[:, None] * scores[block[0].ravel()]
-        before = np.zeros_like(now)
+    lagged_products, noise = np.zeros((size, size)), np.finfo(float).tiny
+    for block, posterior in zip(sample, posteriors, strict=True):
+        current = posterior[:, None] * scores[block[0].ravel()]
+        past = np.zeros_like(current)
         for lag in range(1, _LAGS + 1):
-            first = followed(block[-1], lag)
-            before[first + lag] += _FADE ** (lag - 1) * now[first]
-        together += now.T @ before
-        noise += float((now**2).sum(axis=1) @ (before**2).sum(axis=1))
-    values, vectors = np.linalg.eigh(together + together.T)
+            starts = find_pair_starts(block[-1], lag)
+            past[starts + lag] += _DECAY ** (lag - 1) * current[starts]
+        lagged_products += current.T @ past
+        noise += float((current**2).sum(axis=1) @ (past**2).sum(axis=1))
+    values, vectors = np.linalg.eigh(lagged_products + lagged_products.T)
     return float(values[-1] * np.sqrt(size / noise)), scores @ vectors[:, -1]
 
 
-def _split(chain: Chain, state: int, scores: np.ndarray) -> Chain:
+def _split_state(chain: Chain, state: int, scores: np.ndarray) -> Chain:
     """Two states in the place of one, which stay a little and show symbols of high or of low scores."""
     k = len(chain.startprob)
-    both, each = [state, k], np.append(np.arange(k), state)
-    startprob, transmat, emissions = chain.startprob[each], chain.transmat[np.ix_(each, each)], chain.emissions[each]
-    startprob[both] /= 2
-    transmat[:, both] /= 2
-    transmat[both, both] *= _STAY
-    tilt = np.clip(_TILT * scores, -_MOST_TILT, _MOST_TILT)
-    emissions[both] *= np.exp([tilt, -tilt])
+    halves, origins = [state, k], np.append(np.arange(k), state)
+    startprob, transmat, emissions = (
+        chain.startprob[origins],
+        chain.transmat[np.ix_(origins, origins)],
+        chain.emissions[origins],
+    )
+    startprob[halves] /= 2
+    transmat[:, halves] /= 2
+    transmat[halves, halves] *= _STAY_FACTOR
+    tilt = np.clip(_TILT * scores, -_MAX_TILT, _MAX_TILT)
+    emissions[halves] *= np.exp([tilt, -tilt])
     transmat, emissions = (rows / rows.sum(axis=1, keepdims=True) for rows in (transmat, emissions))
     return Chain(startprob, transmat, emissions)

@@ -16,9 +16,9 @@ def as_symbols(column: Any, n_symbols: int, rows: np.ndarray | None = None) -> n
     if values.dtype.kind == "f":
         bad |= values % 1 != 0
     if bad.any():
-        at = int(np.argmax(bad))
-        row = at if rows is None else rows[at]
+        place = int(np.argmax(bad))
+        row = place if rows is None else rows[place]
         raise LatentiaError(
-            f"Symbol {values[at]} in row {row}: symbols must be whole numbers from 0 to {n_symbols - 1}."
+            f"Symbol {values[place]} in row {row}: symbols must be whole numbers from 0 to {n_symbols - 1}."
         )
     return values.astype(np.int64, copy=False)

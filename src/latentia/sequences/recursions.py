@@ -56,7 +56,7 @@ def forward_backward(
         Sum over the sequences of the posterior of their first step.
     """
     startprob, transmat = as_floats(startprob), as_floats(transmat)
-    table, codes, lengths, n = _check(log_density, lengths, symbols)
+    table, codes, lengths, n = _prepare_arguments(log_density, lengths, symbols)
     posterior, start, transitions = np.empty((n, len(startprob))), np.zeros(len(startprob)), np.zeros(transmat.shape)
     total = _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, posterior)
     _smooth(transmat, lengths, posterior, transitions, start)
@@ -68,7 +68,7 @@ def forward(
 ) -> np.ndarray:
     """Distributions of the state given the steps up to each one, (n_steps, K); parameters as in `forward_backward`."""
     startprob, transmat = as_floats(startprob), as_floats(transmat)
-    table, codes, lengths, n = _check(log_density, lengths, symbols)
+    table, codes, lengths, n = _prepare_arguments(log_density, lengths, symbols)
     filtered = np.empty((n, len(startprob)))
     _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, filtered)
     return filtered
@@ -79,7 +79,7 @@ def log_likelihood(
 ) -> float:
     """Log-likelihood of all sequences in nats; parameters as in `forward_backward`."""
     startprob, transmat = as_floats(startprob), as_floats(transmat)
-    table, codes, lengths, _ = _check(log_density, lengths, symbols)
+    table, codes, lengths, _ = _prepare_arguments(log_density, lengths, symbols)
     return _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, np.empty((0, len(startprob))))
 
 
@@ -90,7 +90,7 @@ def viterbi(
 
     Of equally probable paths it is one that ends, and comes from, lower states. Parameters as in `forward_backward`.
     """
-    table, codes, lengths, n = _check(log_density, lengths, symbols)
+    table, codes, lengths, n = _prepare_arguments(log_density, lengths, symbols)
     origin, states = np.empty((n, len(startprob)), np.int32), np.empty(n, np.int64)
     return states, _best_path(log(startprob), log(np.transpose(transmat)), table, codes, lengths, origin, states)
 
@@ -100,7 +100,7 @@ def as_floats(values: Any) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _check(log_density: Any, lengths: Any, symbols: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def _prepare_arguments(log_density: Any, lengths: Any, symbols: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Contiguous densities, symbols (empty for none) and lengths, and the number of steps."""
     table, lengths = as_floats(log_density), np.ascontiguousarray(lengths, dtype=np.int64)
     codes = np.empty(0, np.int64) if symbols is None else as_symbols(symbols, len(table))

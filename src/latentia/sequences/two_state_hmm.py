@@ -38,18 +38,26 @@ from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, Refined, Refinement, log, over, refine
 from ..moments import CountSums
 from ..passes import Blocks, Folds
-from ._chain import Chain, stationary, symbol_distances
-from ._kept import AdditiveSequences, by_content, check_symbols, pair_sums, steps_of_sums
+from ._chain import Chain, compute_stationary, symbol_distances
+from ._kept import AdditiveSequences, assign_folds_by_content, check_symbols, count_pairs, steps_from_sums
 from ._methods import ChainMethods
-from ._pair_evidence import Measured, PairFit, best_test, chain_checks
-from ._pair_method import Found, Learned, PairMethod, Steps, counted_steps
-from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
+from ._pair_evidence import ChainMeasurements, PairFit, best_test, build_chain_checks
+from ._pair_method import PairMethod, PairRecovery, Steps, TwoStateRecovery, count_steps
+from ._steps import (
+    check_lengths,
+    cut_sequences,
+    encode_symbols,
+    find_alphabet,
+    has_symbols,
+    read_all_steps,
+    sequence_blocks,
+)
 from .recursions import log_likelihood
 from .updates import EmissionUpdate
 
-_MOST_SYMBOLS = 200  # whose triples, in four groups of steps, take 128 MB
-_UNSEEN = 0.01  # share of the pseudo-steps of EM that is spread evenly over the symbols
-_TRUST = 0.1  # steps that the moments' symbols count as in EM, as a share of the data's
+_MAX_SYMBOLS = 200  # whose triples, in four groups of steps, take 128 MB
+_UNIFORM_SHARE = 0.01  # share of the pseudo-steps of EM that is spread evenly over the symbols
+_MOMENT_WEIGHT = 0.1  # steps that the moments' symbols count as in EM, as a share of the data's
 
 
 class TwoStateHMM(ChainMethods, AdditiveSequences):
@@ -236,20 +244,20 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         return Folds(self.cross_fit, self._seed)
 
     def _by_content(self, rows: _Sequences) -> Folds:
-        return by_content(rows.blocks, self.cross_fit)
+        return assign_folds_by_content(rows.blocks, self.cross_fit)
 
     def _sums(self, rows: _Sequences, folds: Folds, like: Any) -> CountSums:
-        check_symbols(len(self.symbols_), _MOST_SYMBOLS)
-        return pair_sums(rows.blocks, folds, len(self.symbols_))
+        check_symbols(len(self.symbols_), _MAX_SYMBOLS)
+        return count_pairs(rows.blocks, folds, len(self.symbols_))
 
     def _of_sums(self, sums: CountSums) -> Steps:
-        return steps_of_sums(sums)
+        return steps_from_sums(sums)
 
     def _moments(self, rows: _Sequences, folds: Folds) -> Steps:
         """Pairs of steps one, two and three apart, counted in each stretch."""
-        return counted_steps(rows.symbols, rows.lengths, folds.n, len(self.symbols_))
+        return count_steps(rows.symbols, rows.lengths, folds.n, len(self.symbols_))
 
-    def _recover(self, moments: Steps, subset: Subset, full_fit: Any) -> Learned:
+    def _recover(self, moments: Steps, subset: Subset, full_fit: Any) -> TwoStateRecovery:
         """Theorem 1.5: the direction of the states' difference, and the moments of the scores along it.
 
         Neighbours tell whether there is a chain; where its memory is long, steps farther apart tell more of its symbols.
@@ -257,73 +265,77 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         if np.count_nonzero(moments.occurrences) < 2:
             raise LatentiaError("All steps show the same symbol: there are no states to find.")
         method = self._pairs
-        first = method.found(moments, (1.0,))
-        return Learned(first, method.found_farther(moments, first) if method.is_strong(first) else first.rejected())
+        first = method.recover(moments, (1.0,))
+        return TwoStateRecovery(
+            first, method.recover_from_distant(moments, first) if method.is_strong(first) else first.drop_chain()
+        )
 
-    def _refine(self, recovered: Learned, moments: Steps, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: TwoStateRecovery, moments: Steps, subset: Subset, full_fit: Any) -> Refined:
         """EM for the symbols."""
         if recovered.chain is None:
-            return Refined(self._independent(recovered.first, moments.marginal), Refinement.none())
-        return self._by_em(recovered.chain, moments.marginal, subset.source)
+            return Refined(self._build_independent_chain(recovered.first, moments.marginal), Refinement.none())
+        return self._run_em(recovered.chain, moments.marginal, subset.source)
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
-        first: Found = fitted.recovered.first
+        first: PairRecovery = fitted.recovered.first
         chain: Chain = fitted.model.parameters
         self._marginal, self.detected_ = fitted.moments.marginal, fitted.recovered.chain is not None
         self.noise_level_, self.spectrum_ = first.space.edge, np.array([first.eigenvalue])
         self.startprob_, self.transmat_, self.emissionprob_ = chain.startprob, chain.transmat, chain.emissions
-        self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
+        self.weights_ = compute_stationary(self.transmat_) if self.detected_ else chain.startprob
         self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
         self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = 1 + len(self.refinement_)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """How well two states explain the pairs, expected errors, what the theorem assumes, and a model without states."""
-        learned: Learned = fitted.recovered
+        learned: TwoStateRecovery = fitted.recovered
         steps: Steps = fitted.moments
         first, chain = learned.first, learned.chain
-        fit = None if chain is None else self._pairs.fit_of_pairs(first, chain, steps)
-        parts = self._expected_errors(learned.found, fitted.model.parameters, steps, fit)
-        measured = Measured(
+        fit = None if chain is None else self._pairs.compare_pairs(first, chain, steps)
+        parts = self._expected_errors(learned.final, fitted.model.parameters, steps, fit)
+        measured = ChainMeasurements(
             parts, fit, best_test(steps.occurrences, steps.lengths, chain), first.eigenvalue, self.noise_level_,
             first.moments.deviations,
-            self.cross_fit > 1, self.eigenvalue_, _apart(self.emissionprob_), chain,
-            first.moments.unequal if self.method == "cubic" and self.detected_ else None,
+            self.cross_fit > 1, self.eigenvalue_, _measure_separation(self.emissionprob_), chain,
+            first.moments.share_difference if self.method == "cubic" and self.detected_ else None,
         )  # fmt: skip
-        against = [] if chain is None else self._pairs.against_frequencies(first, steps)
-        return [*chain_checks(measured, steps.n), *convergence_checks(fitted.model.refinement), *against], parts
+        against = [] if chain is None else self._pairs.compare_with_frequencies(first, steps)
+        return [*build_chain_checks(measured, steps.n), *convergence_checks(fitted.model.refinement), *against], parts
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """By how the symbols of the two states differ, over the noise of their frequencies."""
-        found: Found = fitted.recovered.found
-        if found.chain is None or not self.n_splits:
+        recovery: PairRecovery = fitted.recovered.final
+        if recovery.chain is None or not self.n_splits:
             return None
-        scale = 1 / np.sqrt(np.maximum(found.chain.emissions.mean(axis=0), np.finfo(float).tiny))
-        apart = [scale * (one[0] - one[1]) for one in self._pairs.symbols_of_halves(found, fitted.moments)]
-        whole = scale * (found.chain.emissions[0] - found.chain.emissions[1])
-        return mean_cosine([whole] * 2, [[half] * 2 for half in apart])
+        scale = 1 / np.sqrt(np.maximum(recovery.chain.emissions.mean(axis=0), np.finfo(float).tiny))
+        differences = [
+            scale * (emissions[0] - emissions[1]) for emissions in self._pairs.recover_halves(recovery, fitted.moments)
+        ]
+        full_difference = scale * (recovery.chain.emissions[0] - recovery.chain.emissions[1])
+        return mean_cosine([full_difference] * 2, [[half] * 2 for half in differences])
 
     @property
     def _pairs(self) -> PairMethod:
         return PairMethod(self.method, self.cross_fit, self.tau, self._seed, self.n_jobs)
 
     @property
-    def _steps(self) -> Refine:
+    def _em_steps(self) -> Refine:
         """Of EM, which the paper's equation does not have."""
         return 0 if self.method == "cubic" and self.refine == "auto" else self.refine
 
-    def _by_em(self, chain: Chain, marginal: np.ndarray, steps: _Sequences) -> Refined:
+    def _run_em(self, chain: Chain, marginal: np.ndarray, steps: _Sequences) -> Refined:
         """After EM for the symbols, from ones of which none is impossible, and towards which they are drawn."""
-        if not self._steps:
+        if not self._em_steps:
             return Refined(chain.sorted(), Refinement.none())
-        size, start = len(marginal), chain.smoothed(marginal)
-        even = self.pseudo_counts * size * ((1 - _UNSEEN) * marginal + _UNSEEN / size)
-        mass = even + _TRUST * len(steps.symbols) * chain.startprob[:, None] * start.emissions
-        update = EmissionUpdate(chain.startprob, chain.transmat, start.emissions, mass)
-        found = refine(update, over(steps.blocks, self.n_jobs, self.verbose), self._steps)
-        return Refined(Chain(chain.startprob, chain.transmat, *found.values).sorted(), found)
+        size, start = len(marginal), chain.smooth(marginal)
+        uniform_prior = self.pseudo_counts * size * ((1 - _UNIFORM_SHARE) * marginal + _UNIFORM_SHARE / size)
+        prior = uniform_prior + _MOMENT_WEIGHT * len(steps.symbols) * chain.startprob[:, None] * start.emissions
+        update = EmissionUpdate(chain.startprob, chain.transmat, start.emissions, prior)
+        refinement = refine(update, over(steps.blocks, self.n_jobs, self.verbose), self._em_steps)
+        return Refined(Chain(chain.startprob, chain.transmat, *refinement.values).sorted(), refinement)
 
-    def _independent(self, first: Found, marginal: np.ndarray) -> Chain:
+    def _build_independent_chain(self, first: PairRecovery, marginal: np.ndarray) -> Chain:
         """What is said where no chain was detected: two states that are the same."""
         warn(
             f"No second state was detected: the eigenvalue {first.eigenvalue:.3g} is not above the noise, "
@@ -344,25 +356,25 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         group = (np.arange(len(symbols)) // stretch + random_state) % 2
         halves = []
         for g in (0, 1):
-            rows, cut = pieces(group == g, lengths)
-            halves.append({"X": model.symbols_[symbols[rows]], "lengths": cut})
+            rows, piece_lengths = cut_sequences(group == g, lengths)
+            halves.append({"X": model.symbols_[symbols[rows]], "lengths": piece_lengths})
         return halves
 
     # --- evidence -----------------------------------------------------------------------------------------------
 
-    def _expected_errors(self, found: Found, chain: Chain, steps: Steps, fit: PairFit | None) -> PartErrors:
+    def _expected_errors(self, recovery: PairRecovery, chain: Chain, steps: Steps, fit: PairFit | None) -> PartErrors:
         """l1 errors of the states' symbols: what the moments say or halves of the steps, whichever is more."""
-        if found.chain is None or fit is None:
+        if recovery.chain is None or fit is None:
             return PartErrors.none("No second state was detected.")
         if not self.n_splits:
             return PartErrors.none("No errors were asked for: n_splits is 0.")
-        errors = self._pairs.errors_of_moments(found, chain, steps.n / steps.copies)
-        halves = self._pairs.symbols_of_halves(found, steps)
+        errors = self._pairs.estimate_errors(recovery, chain, steps.n / steps.copies)
+        halves = self._pairs.recover_halves(recovery, steps)
         if halves:
-            distances = np.mean([np.abs(found.chain.emissions - half).sum(axis=1) for half in halves], axis=0)
-            order = np.argsort(-found.chain.startprob, kind="stable")
+            distances = np.mean([np.abs(recovery.chain.emissions - half).sum(axis=1) for half in halves], axis=0)
+            order = np.argsort(-recovery.chain.startprob, kind="stable")
             errors = np.maximum(errors, distances[order] / np.sqrt(steps.excess))
-        return PartErrors(errors, 2).widened(fit.bias(_apart(self.emissionprob_)), 2.0)
+        return PartErrors(errors, 2).widened(fit.bias(_measure_separation(self.emissionprob_)), 2.0)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -386,7 +398,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
             Symbols.
         states : ndarray of int, shape (n_samples,)
         """
-        numbers, states = _drawn(self, check_size(n_samples), seed_of(random_state))
+        numbers, states = _sample_steps(self, check_size(n_samples), seed_of(random_state))
         return self.symbols_[numbers], states
 
     @fitted
@@ -407,7 +419,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         float
         """
         n_steps = check_size(n_steps, "n_steps")
-        numbers, _ = _drawn(self, n_steps, seed_of(random_state))
+        numbers, _ = _sample_steps(self, n_steps, seed_of(random_state))
         with np.errstate(divide="ignore"):
             table = np.log(self.emissionprob_.T)
         return -float(log_likelihood(self.startprob_, self.transmat_, table, [n_steps], numbers)) / n_steps
@@ -418,15 +430,15 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
 
     def _read(self, X: Any, lengths: Any = None, *, reset: bool = True) -> _Sequences:
         """Symbol numbers (n,) and lengths of the sequences."""
-        steps, lengths = all_steps(X, lengths)
+        steps, lengths = read_all_steps(X, lengths)
         has_symbols(steps[0], "symbols")
         if reset:
-            self.symbols_, self.n_features_in_ = alphabet([steps], self.n_symbols), 1
+            self.symbols_, self.n_features_in_ = find_alphabet([steps], self.n_symbols), 1
             if len(self.symbols_) < 2:
                 raise LatentiaError("One symbol occurs: nothing distinguishes two states.")
-        blocks = sequence_blocks(encoded(steps, self.symbols_), lengths)
+        blocks = sequence_blocks(encode_symbols(steps, self.symbols_), lengths)
         if reset:
-            long_enough(blocks)
+            check_lengths(blocks)
         return _Sequences(blocks.table().ravel(), np.asarray(blocks.lengths))
 
     def _check_fitted(self) -> None:
@@ -445,26 +457,28 @@ class _Sequences(NamedTuple):
         return Blocks.from_array(self.symbols[:, None], lengths=self.lengths)
 
 
-def _drawn(model: TwoStateHMM, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _sample_steps(model: TwoStateHMM, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Symbol numbers and states of a sequence: stays in a state last a geometric time."""
     rng = np.random.default_rng(seed)
     leave = np.clip(1 - np.diag(model.transmat_), 1e-12, 1.0)
     first = int(rng.random() >= model.startprob_[0])
     states = np.empty(0, np.int64)
     while len(states) < n:
-        turns = max(16, int(1.2 * (n - len(states)) / (1 / leave).mean()) // 2 * 2)
-        order = (first + np.arange(turns)) % 2
+        n_stays = max(16, int(1.2 * (n - len(states)) / (1 / leave).mean()) // 2 * 2)
+        order = (first + np.arange(n_stays)) % 2
         stays = np.minimum(rng.geometric(leave[order]), n)
         states = np.concatenate([states, np.repeat(order, stays)[:n]])
     states = states[:n]
     cumulated = np.cumsum(model.emissionprob_, axis=1)
     numbers = np.empty(n, np.int64)
     for k in (0, 1):
-        mine = np.flatnonzero(states == k)
-        numbers[mine] = np.searchsorted(cumulated[k], rng.random(len(mine)) * cumulated[k, -1], side="right")
+        steps_in_state = np.flatnonzero(states == k)
+        numbers[steps_in_state] = np.searchsorted(
+            cumulated[k], rng.random(len(steps_in_state)) * cumulated[k, -1], side="right"
+        )
     return np.minimum(numbers, len(model.symbols_) - 1), states
 
 
-def _apart(emissions: np.ndarray) -> float:
+def _measure_separation(emissions: np.ndarray) -> float:
     """l1 distance of the states' symbols."""
     return float(np.abs(emissions[0] - emissions[1]).sum())

@@ -1,7 +1,7 @@
-"""A start of EM from classes of symbols: each symbol belongs to one class, and each state shows the symbols of one.
+"""A start of EM from classes of symbols: each symbol belongs to one class, and each state emits the symbols of one class.
 
-In text most words belong to one part of speech, and a class is told by its neighbours. With the counts C of neighbouring
-symbols, a and b of those on the left and on the right, rows of the leading left and right vectors of
+In text most words belong to one part of speech, which their neighbours reveal. Let C count neighbouring symbols, with row
+sums a and column sums b. Rows of the leading left and right singular vectors of
 
     (C_xy / sqrt((a_x + tau) (b_y + tau)))_xy,
 
@@ -10,13 +10,13 @@ Then symbols move, the most frequent first, to the class where the likelihood of
 
     sum_cd N_cd log N_cd - sum_c N_c. log N_c. - sum_d N_.d log N_.d,
 
-N_cd being the neighbours of classes c and d, until none moves. It ends at a maximum that hangs on where it began, so it is done
-for three values of tau, and the most likely classes are taken. There is nothing random in it. What is found is a chain whose
-states show nine tenths symbols of their own and one tenth any: EM cannot leave what is impossible.
+where N_cd counts neighbours of classes c and d, until no symbol moves. The maximum that this reaches depends on the start, so
+three values of tau are tried and the most likely classes win. Nothing is random. In the resulting chain nine tenths of what a
+state emits are symbols of its class and one tenth any symbol, since EM cannot leave a probability of zero.
 
 Source: S. Martin, J. Liermann, H. Ney, Algorithms for bigram and trigram word clustering, Speech Communication 24 (1998),
-for the exchange. Moments of three steps know transitions and emissions at once, and pay for it in noise: with thousands of
-symbols classes are the better start of the two, though no theorem says so.
+for the exchange. Moments of three steps give transitions and emissions at once, but are noisier: with thousands of symbols
+classes are the better start of the two, though no theorem says so.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from ..passes import Block, Blocks, accumulate
 from ._chain import Chain
 from ._exchange import exchange_classes
 
-_TAUS = (1.0, 3.0, 10.0)  # counts by which rare symbols are scaled down
-_MAX_SWEEPS = 20  # at most
-_MAX_CENTRE_STEPS = 30  # of the centres of k-means
+_TAUS = (1.0, 3.0, 10.0)  # Symbols with fewer counts than this are scaled down.
+_MAX_SWEEPS = 20  # sweeps of the exchange
+_MAX_CENTRE_STEPS = 30  # steps of k-means
 _SVD_PASSES = 6
-_CLASS_SHARE = 0.9  # of what a state shows
-_TRANSITION_PRIOR = 0.1  # counts of every move of classes
+_CLASS_SHARE = 0.9  # probability that a state emits a symbol of its class
+_TRANSITION_PRIOR = 0.1  # pseudo-count of every transition between classes
 
 
 def fit_class_chain(blocks: Blocks, n_symbols: int, k: int, n_jobs: int | None = None) -> Chain:
-    """The chain of K classes of symbols.
+    """Fit the chain of K classes of symbols.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def fit_class_chain(blocks: Blocks, n_symbols: int, k: int, n_jobs: int | None =
         Numbers of symbols, (n, 1), and the lengths of the sequences.
     n_symbols : int
     k : int
-        Classes, fewer than symbols that occur.
+        Number of classes, below the number of symbols that occur.
     """
     sums = accumulate(blocks, _NeighbourStatistic(n_symbols), n_jobs)
     totals = sums.neighbours.sum(axis=1), sums.neighbours.sum(axis=0)
@@ -104,7 +104,7 @@ class _NeighbourStatistic:
 def _embed_symbols(
     neighbours: sparse.csr_array, row_totals: np.ndarray, column_totals: np.ndarray, k: int, tau: float
 ) -> np.ndarray:
-    """What follows and what precedes each symbol, as two unit vectors of 2 K coordinates side by side."""
+    """Embed each symbol by what follows and what precedes it: two unit vectors of 2 K coordinates side by side."""
     row_scale, column_scale = (sparse.diags_array(1 / np.sqrt(total + tau)) for total in (row_totals, column_totals))
     scaled = sparse.csr_array(row_scale @ neighbours @ column_scale)
     u, values, vt = block_krylov_svd(scaled, min(2 * k, len(row_totals)), n_passes=_SVD_PASSES)
@@ -112,7 +112,7 @@ def _embed_symbols(
 
 
 def _cluster_symbols(points: np.ndarray, weights: np.ndarray, centre_symbols: np.ndarray) -> np.ndarray:
-    """Classes of the symbols by weighted k-means from these ones, shape (S,)."""
+    """Cluster the symbols by weighted k-means that starts from the centre symbols; labels of shape (S,)."""
     k, centres = len(centre_symbols), points[centre_symbols]
     classes = np.zeros(len(points), np.int64)
     for _ in range(_MAX_CENTRE_STEPS):
@@ -127,7 +127,7 @@ def _cluster_symbols(points: np.ndarray, weights: np.ndarray, centre_symbols: np
 
 
 def _build_chain(classes: np.ndarray, sums: _NeighbourCounts, k: int) -> Chain:
-    """The chain whose states are these classes."""
+    """Build the chain whose states are these classes."""
     s = len(classes)
     membership = sparse.csr_array((np.ones(s), (classes, np.arange(s))), shape=(k, s))
     frequencies = sums.symbols / sums.symbols.sum()

@@ -1,9 +1,9 @@
-"""Starts for vectors: clusters of the steps, and how steps move from one to another.
+"""Starts for vectors: clusters of the steps, and transitions between them.
 
-States that are far from each other are clusters of the steps, whatever their order. Those that differ in how much steps vary
-are clusters of means and deviations in a window about each step, and those that steps pass through in an order are clusters of
-steps together with their neighbours. Each is found by k-means from centres that are computed from the data, see
-`latentia.clusters`. Where states overlap, and their neighbours tell them apart, the moments are the better start.
+States that are far from each other are clusters of the steps, whatever their order. States that differ in how much steps vary
+are clusters of means and deviations in a window about each step. States that follow a fixed order are clusters of steps
+together with their neighbours. Each clustering is k-means from centres that are computed from the data, see
+`latentia.clusters`. Where states overlap and only their neighbours distinguish them, the moments are the better start.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from ..passes import Blocks
 from ._chain import Chain
 from .updates import missing_steps
 
-_WINDOWS = (2, 8)  # steps on either side of one
-_TRANSITION_PRIOR = 0.1  # counts of every move
-_MIN_VARIANCE = 1e-3  # variance in a cluster, of that of all steps
+_WINDOWS = (2, 8)  # steps on either side of the central step
+_TRANSITION_PRIOR = 0.1  # pseudo-count of every transition
+_MIN_VARIANCE = 1e-3  # variance within a cluster, relative to that of all steps
 _MIN_SPREAD = 1e-6
 
 
 def build_cluster_chains(blocks: Blocks, deviations: np.ndarray, k: int) -> dict[str, Chain]:
-    """Build chains of K clusters of vectors, by the name of the way to find the clusters.
+    """Build chains of K clusters of vectors, by the name of the clustering.
 
     Parameters
     ----------
     blocks : Blocks
-        Some vectors in memory, (n, D), NaN where a step or a cell is missing, and the lengths of the sequences.
+        A sample of vectors in memory, (n, D), NaN where a step or a cell is missing, and the lengths of the sequences.
     deviations : ndarray of shape (D,)
-        Units of the features.
+        Standard deviations of the features, the units of distance.
     k : int
     """
     rows, lengths = (np.concatenate(parts) for parts in zip(*(block[:2] for block in blocks), strict=True))
@@ -50,7 +50,7 @@ def build_cluster_chains(blocks: Blocks, deviations: np.ndarray, k: int) -> dict
 
 
 def _complete_rows(rows: np.ndarray, rank: int) -> np.ndarray:
-    """Return the rows with missing cells completed from the other columns, about the mean: states span fewer directions."""
+    """Complete missing cells from the other columns by a low rank about the mean: states span few directions."""
     gaps = missing_entries(rows)
     if gaps is None:
         return rows
@@ -64,7 +64,7 @@ def _complete_rows(rows: np.ndarray, rank: int) -> np.ndarray:
 
 
 def _build_features(rows: np.ndarray, is_followed: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """What steps are clustered by, shape (n, .): centred, with columns of about the same spread."""
+    """Build the features for clustering, shape (n, .): centred, with columns of about the same spread."""
     centred = rows - rows.mean(axis=0)
     yield "steps", centred
     values, axes = np.linalg.eigh(centred.T @ centred / len(rows))
@@ -95,7 +95,7 @@ def _build_features(rows: np.ndarray, is_followed: np.ndarray) -> Iterator[tuple
 def _chain(
     rows: np.ndarray, labels: np.ndarray, is_followed: np.ndarray, is_first: np.ndarray, k: int, deviations: np.ndarray
 ) -> Chain:
-    """Build the chain of labelled steps; a cluster without steps is about one of them."""
+    """Build the chain of labelled steps; a cluster without steps gets one of the rows as its mean."""
     means, variances = np.zeros((k, rows.shape[1])), np.ones((k, rows.shape[1]))
     for i in range(k):
         members = rows[labels == i]

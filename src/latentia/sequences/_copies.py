@@ -1,21 +1,21 @@
-"""Steps of symbols that were said before, word for word: copies of sequences, or of parts of them.
+"""Steps that repeat earlier steps word for word: copies of sequences, or of parts of them.
 
-Halves of the steps say how large the noise is if they share none. Copies do, so that each goes with its first one. A window of
-steps counts as a copy where chance would make no two alike: it is so long that among n windows of a chain with the symbols'
-collision entropy h a step, n^2 exp(-h w) is far below one.
+Halves of the data measure the noise only if they share nothing, so that each copy must go into the half of its original. A
+window of w steps counts as a copy if chance makes no two windows alike: with the collision entropy h of a step,
+n^2 exp(-h w) is far below one among n windows.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-_MIN_REPETITIONS = 1.5  # times that a step is seen on average, in data that repeats itself
+_MIN_REPETITIONS = 1.5  # average occurrences of a step from which on data counts as repeating itself
 _MAX_WINDOW = 200
 _MIN_ENTROPY = 0.05
 
 
 def find_first_copies(symbols: np.ndarray, size: int) -> np.ndarray | None:
-    """For every step the first one that it is a copy of, shape (n,); None where the data does not repeat itself."""
+    """Find for every step the first step that it is a copy of, shape (n,); None if the data does not repeat itself."""
     n, width = len(symbols), _choose_window_length(symbols, size)
     if n <= width:
         return None
@@ -28,7 +28,7 @@ def find_first_copies(symbols: np.ndarray, size: int) -> np.ndarray | None:
 
 
 def _choose_window_length(symbols: np.ndarray, size: int) -> int:
-    """Steps that no two windows share by chance."""
+    """Choose a window so long that no two are alike by chance."""
     n = len(symbols)
     counts = np.bincount(symbols, minlength=size)
     symbol_entropy = -np.log(float((counts / n) @ (counts / n)))
@@ -39,7 +39,7 @@ def _choose_window_length(symbols: np.ndarray, size: int) -> int:
 
 
 def _find_first_windows(symbols: np.ndarray, width: int, size: int) -> np.ndarray:
-    """For every window the first one with the same symbols, by a hash of 64 bits."""
+    """Find for every window the first one with the same symbols, by a hash of 64 bits."""
     rng = np.random.default_rng(0)
     keys, factors = (rng.integers(1, 1 << 63, count).astype(np.uint64) for count in (size, width))
     n_windows = len(symbols) - width + 1

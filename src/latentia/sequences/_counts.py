@@ -1,8 +1,8 @@
-"""Steps of counts: in state k column d is Poisson with the rate O_kd, and columns are independent given the state.
+"""Steps of counts: in state k column d is Poisson with rate O_kd, and columns are independent given the state.
 
-Moments are those of the counts and of indicators: whether a count is at most one of a few thresholds, quantiles of the column.
-So one column carries many states, which counts alone would not: their means lie on a line, while Poisson distributions of
-different rates are linearly independent. What indicators are in a state follows from its rates.
+Moments are taken of the counts and of indicators whether a count is at most a threshold, for a few quantiles of the column.
+This lets one column carry many states. Counts alone would not: their means lie on a line, while Poisson distributions of
+different rates are linearly independent. The means of the indicators in a state follow from its rates.
 """
 
 from __future__ import annotations
@@ -29,20 +29,12 @@ from ._steps import find_present, read_vectors, sample_even_stretches
 from .recursions import as_floats, forward_backward
 from .updates import ChainSums, add_sequences, drop_missing_steps, expect_chain, observed_log_density
 
-_THRESHOLD_ROWS = 5000  # whose quantiles are thresholds
-_MIN_RATE = 1e-8  # rate
-_MIN_EXCESS_VARIANCE = (
-    1e-3  # of a column's mean, by which its variance is at least above that of a Poisson distribution
-)
-_ROOT_DEVIATION = 0.5  # standard deviation of the root of a count in a state
-_MAX_INDICATORS = 10  # of a column
-_MEMORIES = (
-    0.6,
-    0.8,
-    0.9,
-    0.95,
-    0.98,
-)  # of what steps before tell of a level; with less, it would be noise of each step
+_THRESHOLD_ROWS = 5000  # rows whose quantiles become thresholds
+_MIN_RATE = 1e-8
+_MIN_EXCESS_VARIANCE = 1e-3  # smallest variance beyond that of a Poisson distribution, as a share of the column's mean
+_ROOT_DEVIATION = 0.5  # standard deviation of the root of a Poisson count
+_MAX_INDICATORS = 10  # per column
+_MEMORIES = (0.6, 0.8, 0.9, 0.95, 0.98)  # discount of past counts per step; with less, a wandering rate is mere noise
 
 
 @dataclass(frozen=True)
@@ -52,14 +44,14 @@ class Counts(Vectors):
     Attributes
     ----------
     thresholds : ndarray of shape (D, m)
-        Of the indicators of each column.
+        Thresholds of each column's indicators.
     """
 
     thresholds: Annotated[np.ndarray, of.numbers("S *", 0.0)] = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
     def from_rows(cls, X: Any, first: Block, n_states: int) -> Counts:
-        """With thresholds from some rows of the data: none where there are columns enough for the states."""
+        """Choose thresholds from the first rows of the data; no thresholds if there are enough columns for the states."""
         if isinstance(X, Blocks):
             rows = np.asarray(X.some_rows(_THRESHOLD_ROWS)[0])
         else:
@@ -100,7 +92,7 @@ class Counts(Vectors):
         return np.hstack([emissions, below.reshape(len(below), -1)])
 
     def noise(self, chain: Chain, deviations: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Of the counts and indicators of one column, by cov(x, 1{x <= q}) = rate (F(q - 1) - F(q))."""
+        """Compute the covariance of counts and indicators in a state: cov(x, 1{x <= q}) = rate (F(q - 1) - F(q))."""
         (d, m), rates = self.thresholds.shape, chain.emissions[:, :, None]
         at_most_threshold, below_threshold = (
             pdtr(self.thresholds, rates),
@@ -145,7 +137,7 @@ class Counts(Vectors):
         return Chain(startprob, transmat, rates, rates)
 
     def build_cluster_start(self, blocks: Blocks, deviations: np.ndarray, k: int) -> Chain:
-        """Of the roots of counts, whose noise is the same for all rates: a mean of squares is a rate."""
+        """Cluster the roots of the counts, whose noise is the same at all rates; the mean of their squares is a rate."""
         sample = sample_even_stretches(blocks, CLUSTER_STEPS, CLUSTER_STRETCH)
         roots = sample.map(lambda block: [np.sqrt(block[0]), block[-1]], sample.shapes)
         chains = build_cluster_chains(roots, np.full(len(deviations), _ROOT_DEVIATION), k)
@@ -167,19 +159,19 @@ class Counts(Vectors):
         return rng.poisson(chain.emissions[states])
 
     def min_errors(self, chain: Chain, deviations: np.ndarray, n_steps: np.ndarray) -> np.ndarray:
-        """The variance of a mean of counts is its rate by their number; halves of few columns may agree by chance."""
+        """Return the standard error of a mean of counts, since halves of few columns may agree by chance."""
         return np.sqrt((chain.emissions / deviations**2).sum(axis=1) / np.maximum(n_steps, 1))
 
     def score_independent_steps(
         self, rows: Any, marginal: np.ndarray, n_steps: int, chain: Chain
     ) -> tuple[np.ndarray, int, str]:
-        """A mixture of what the states show: counts vary more than one Poisson has it, in whatever order they come."""
+        """Score steps by the mixture of the states: counts vary more than one Poisson allows, in any order."""
         shares = compute_stationary(chain.transmat)
         log_likelihoods = normalised(_density(rows, chain.emissions) + log(shares), shares)[1]
         return log_likelihoods, len(shares) - 1 + chain.emissions.size, "independent steps"
 
     def score_drifting_steps(self, sample: Blocks) -> list[tuple[np.ndarray, int, str]]:
-        """Each column has a rate of its own that wanders about its mean: states may be what such a line is cut into."""
+        """Score a model in which the rate of each column wanders about its mean, without states."""
         rows, lengths = (np.concatenate(pieces) for pieces in zip(*(block[:2] for block in sample), strict=True))
         mean, variance = rows.mean(axis=0), rows.var(axis=0)
         inverse_scale = mean / np.maximum(variance - mean, _MIN_RATE + _MIN_EXCESS_VARIANCE * mean)
@@ -194,9 +186,9 @@ class Counts(Vectors):
 
 
 class CountChainUpdate:
-    """Statistic of one E-step for chains of counts, Poisson and independent in each state.
+    """Statistic of one E-step for chains of counts that are Poisson and independent in each state.
 
-    Blocks have the counts first and the lengths last.
+    Blocks hold the counts first and the lengths last.
 
     Parameters
     ----------
@@ -204,7 +196,7 @@ class CountChainUpdate:
     transmat : ndarray of shape (K, K)
     rates : ndarray of shape (K, d)
     prior : float, or a tuple of arrays
-        Pseudo-counts of every start, transition, and of a rate: so many steps with one count each.
+        Pseudo-counts of every start and transition; for a rate, that many pseudo-steps with one count each.
     """
 
     def __init__(self, startprob: np.ndarray, transmat: np.ndarray, rates: np.ndarray, prior: Any = 0.0) -> None:
@@ -238,20 +230,20 @@ class CountChainUpdate:
 
 
 def check_counts(rows: np.ndarray, row_numbers: np.ndarray) -> None:
-    """Raise for entries that are no counts; NaN is a missing step."""
+    """Raise if an entry is not a count; NaN marks a missing step."""
     bad = (rows < 0) | (rows != np.rint(rows)) & ~np.isnan(rows) | np.isinf(rows)
     if bad.any():
         i, j = np.argwhere(bad)[0]
         raise LatentiaError(
-            f"Row {row_numbers[i]}, column {j} holds {rows[i, j]:g}: counts must be whole numbers from 0. For other numbers use "
-            "kind='vectors'."
+            f"Expected counts (whole numbers from 0); row {row_numbers[i]}, column {j} holds {rows[i, j]:g}. For other numbers "
+            "use kind='vectors'."
         )
 
 
 def _score_wandering_rates(
     rows: np.ndarray, lengths: np.ndarray, mean: np.ndarray, inverse_scale: np.ndarray, memory: float
 ) -> np.ndarray:
-    """Log-probability of each count given those before it, shape (n, D): rates are gamma, and forget them step by step."""
+    """Compute the log-probability of each count given the earlier ones, shape (n, D), with gamma rates that forget slowly."""
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     decay = memory ** (np.arange(len(rows)) - starts)[:, None]
     discounted_sums = lfilter([0.0, memory], [1.0, -memory], rows, axis=0)
@@ -265,7 +257,7 @@ def _score_wandering_rates(
 
 
 def _density(rows: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Log-probabilities of counts, shape (n, K), zero for missing steps."""
+    """Compute log-probabilities of counts, shape (n, K), zero for missing steps."""
     rates = np.maximum(rates, np.finfo(float).tiny)
 
     def density(rows: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What the steps of a sequence are: symbols of an alphabet, or vectors. All that `SpectralHMM` does differently for the two."""
+"""Kinds of emissions: symbols of an alphabet, or vectors. All that `SpectralHMM` does differently for the two."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ from .updates import (
 
 Covariance: TypeAlias = Literal["diag", "full", "tied"]
 
-_MAX_TRUSTED_ERROR = 0.4  # l1 error of a state's symbols (0 to 2)
-_STEPS_PER_PARAMETER = 10  # steps, for each number of a linear function
-_MOMENT_FLOOR = 0.02  # least variance of a feature in a state that moments may give, as a share of the feature's
-_EM_FLOOR = 1e-4  # that EM may reach: states can be far narrower than they are apart
-CLUSTER_STEPS, CLUSTER_STRETCH = 5000, 1000  # in which clusters are looked for, and those of a stretch
-_ROUNDS = ((10, 6), (30, 3), (100, 1))  # E-steps of every start that is left, and how many go on
-PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
+_MAX_TRUSTED_ERROR = 0.4  # largest l1 error of a state's symbols (0 to 2) that is still useful
+_STEPS_PER_PARAMETER = 10  # steps per coefficient of the linear model without states
+_MOMENT_FLOOR = 0.02  # smallest variance of a feature in a state by moments, as a share of the feature's variance
+_EM_FLOOR = 1e-4  # the same in EM: states can be far narrower than the distance between them
+CLUSTER_STEPS, CLUSTER_STRETCH = 5000, 1000  # steps that are clustered, and length of their stretches
+_ROUNDS = ((10, 6), (30, 3), (100, 1))  # E-steps of every remaining start, and the number of starts that go on
+PRIOR = 0.01  # pseudo-count of a transition and of a symbol in EM
 
 
 class Scaling(NamedTuple):
-    """How columns are brought to one scale before their moments are taken.
+    """Centre and scale of the columns whose moments are taken.
 
     Attributes
     ----------
     center, scale : ndarray of shape (D,)
     deviations : ndarray of shape (D,)
-        Of vectors; 1 for symbols.
+        Standard deviations of vectors; 1 for symbols.
     max_states : int
         Number of states that the columns can carry.
     reason : str
@@ -74,91 +74,91 @@ class Scaling(NamedTuple):
 
 
 class Emissions(Protocol):
-    """The steps of a chain, and what its states show."""
+    """A kind of steps, and what the states of a chain emit."""
 
     @property
     def constant(self) -> bool:
-        """Whether a constant is appended to a step's coordinates, and squares are summed."""
+        """True if a constant is appended to a step's coordinates, and squares are summed."""
 
     @property
     def max_distance(self) -> float:
-        """The largest distance of two states."""
+        """Largest possible distance of two states."""
 
     def encode_array(self, first: Block) -> np.ndarray:
-        """The steps of an array as `blocks` would have them, and what stands for missing ones."""
+        """Encode the steps of an array as `encode_blocks` does, with a mark for missing ones."""
 
     def missing(self, rows: np.ndarray) -> np.ndarray:
-        """Which of the steps of a block are missing, shape (n,)."""
+        """Mark the missing steps of a block, shape (n,)."""
 
     def n_parameters(self, chain: Chain) -> int:
-        """Free parameters of what the states show."""
+        """Count the free parameters of the emissions."""
 
     def encode_blocks(self, blocks: Blocks) -> Blocks:
-        """Blocks of steps as the recursions read them."""
+        """Encode blocks of steps for the recursions."""
 
     def moment_blocks(self, blocks: Blocks) -> Blocks:
-        """Blocks whose rows are what moments are taken of."""
+        """Build the blocks whose rows enter the moments."""
 
     def decode_steps(self, rows: Any) -> Any:
-        """Steps as they were given."""
+        """Turn encoded steps back into those of the user."""
 
     def scaling(self, columns: ColumnMoments) -> Scaling: ...
 
     def expected_columns(self, emissions: np.ndarray) -> np.ndarray:
-        """Means of the columns of `table` in states with these emissions."""
+        """Compute the means of the columns of `moment_blocks` in states with these emissions."""
 
     def noise(self, chain: Chain, deviations: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
-        """What columns of `table` have on their own: their variances, or covariances given the state; None: not known."""
+        """Return the noise of `moment_blocks` given the state: variances, or covariances; None if unknown."""
 
     def build_chain(self, values: Values) -> Chain:
-        """That of the values of an update."""
+        """Build the chain of an update's values."""
 
     def recover_emissions(
         self, frame: CommonFrame, m: ViewSums, v: np.ndarray, marginal: np.ndarray, deviations: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """What the states show, and the variances of vectors, from the middle view."""
+        """Recover emissions, and the variances of vectors, from the middle view."""
 
     def update(self, chain: Chain, deviations: np.ndarray) -> Any:
-        """EM's from this chain."""
+        """Build the EM update that starts at this chain."""
 
     def recursion_arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
-        """Those of the recursions for a block."""
+        """Build the arguments of the recursions for a block."""
 
     def nearest_state_distances(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
-        """Distance of each state to the nearest one of another chain of the same data, shape (K,)."""
+        """Compute the distance of each state to the nearest state of another chain of the same data, shape (K,)."""
 
     def paired_distances(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
-        """Distance of each state to the one of the same number, shape (K,)."""
+        """Compute the distance of each state to the state of the same number, shape (K,)."""
 
     def distances_to_model(
         self, first: np.ndarray, second: np.ndarray, second_kind: Emissions, deviations: np.ndarray
     ) -> np.ndarray:
-        """The same for a chain of other data."""
+        """Compute the distance of each state to the nearest state of a chain of other data, shape (K,)."""
 
     def draw(self, chain: Chain, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Steps of these states."""
+        """Draw a step of each of these states."""
 
     def state_separations(self, chain: Chain, deviations: np.ndarray) -> np.ndarray:
-        """Distance of each state to the nearest other one, shape (K,)."""
+        """Compute the distance of each state to the nearest other state, shape (K,)."""
 
     def min_errors(self, chain: Chain, deviations: np.ndarray, n_steps: np.ndarray) -> Any:
-        """What errors are at least, with so many steps in each state, (K,): those where states are known. 0: not computed."""
+        """Return the error with known states and this many steps in each, (K,): a lower bound. 0 if not computed."""
 
     def score_independent_steps(
         self, rows: Any, marginal: np.ndarray, n_steps: int, chain: Chain
     ) -> tuple[np.ndarray, int, str]:
-        """Log-likelihood of each of some steps where all are independent, its number of parameters, and what that is called."""
+        """Score sampled steps by a model of independent steps: log-likelihoods, number of parameters, and its name."""
 
     def score_drifting_steps(self, sample: Blocks) -> list[tuple[np.ndarray, int, str]]:
-        """The same of models without states in which neighbouring steps are alike."""
+        """Score sampled steps by models without states in which neighbouring steps are alike."""
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
-        """The expected errors, and what else the evidence says of the emissions."""
+        """Build the checks of expected errors and of the emissions."""
 
 
 @dataclass(frozen=True)
 class Symbols:
-    """Symbols of an alphabet, as numbers from 0.
+    """Symbols of an alphabet, encoded as numbers from 0.
 
     Attributes
     ----------
@@ -257,12 +257,12 @@ class Symbols:
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors of numbers.
+    """Vectors of numbers, Gaussian given the state.
 
     Attributes
     ----------
     covariance : {"diag", "full", "tied"}
-        What EM ends with; moments are those of independent features.
+        Covariance of the final EM; the moments take features as independent.
     """
 
     covariance: Covariance = "diag"
@@ -295,7 +295,7 @@ class Vectors:
     def scaling(self, columns: ColumnMoments) -> Scaling:
         varies = columns.variance > 0
         if not varies.any():
-            raise LatentiaError(f"All {columns.n} steps are the same: there are no states to find.")
+            raise LatentiaError(f"Expected steps that vary; all {columns.n} steps are the same.")
         deviations = np.sqrt(np.where(varies, columns.variance, 1.0))
         reason = f"{int(varies.sum())} of {len(varies)} features vary"
         return Scaling(columns.mean, varies / deviations, deviations, int(varies.sum()) + 1, reason)
@@ -317,12 +317,12 @@ class Vectors:
         return Chain(*values)
 
     def build_cluster_start(self, blocks: Blocks, deviations: np.ndarray, k: int) -> Chain:
-        """The likeliest start from clusters, on some stretches of the steps."""
+        """Build the likeliest start from clusters of sampled steps."""
         sample = sample_even_stretches(blocks, CLUSTER_STEPS, CLUSTER_STRETCH)
         return self.choose_likeliest(build_cluster_chains(sample, deviations, k), sample, deviations)
 
     def choose_likeliest(self, starts: Mapping[str, Chain], sample: Blocks, deviations: np.ndarray) -> Chain:
-        """The chain that is likeliest on some steps: all starts make a few steps of EM, and the best of them more."""
+        """Choose the likeliest chain on sampled steps: all starts make a few steps of EM, the best of them more."""
         e_step = over(sample)
 
         def climb(start: Chain, steps: int) -> tuple[float, Chain]:
@@ -343,7 +343,7 @@ class Vectors:
         return GaussianChainUpdate(*values, chain.emissions, chain.variances, floor, prior)
 
     def full_update(self, chain: Chain, deviations: np.ndarray) -> FullChainUpdate:
-        """EM's with full covariances, which are those of the chain, if it has any, or its variances."""
+        """Build the EM update with full covariances, from the chain's covariances or else its variances."""
         assert chain.variances is not None
         covariances = chain.covariances
         if covariances is None:
@@ -392,7 +392,7 @@ class Vectors:
         return *one_gaussian(rows, n_steps), "one Gaussian"
 
     def score_drifting_steps(self, sample: Blocks) -> list[tuple[np.ndarray, int, str]]:
-        """Each step is a linear function of the last one: states may be what such a line is cut into."""
+        """Score a model in which each step is a linear function of the previous step, without states."""
         rows, lengths = (np.concatenate(pieces) for pieces in zip(*(block[:2] for block in sample), strict=True))
         n, d = rows.shape
         if n < _STEPS_PER_PARAMETER * d * d:
@@ -421,18 +421,18 @@ class Vectors:
             *error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state", n_rows=n_steps),
             Check(
                 "variances at their floor", "share", at_floor, at_most(0.1),
-                f"Of a state's features whose variance is {_MOMENT_FLOOR:g} of the feature's own, the least that moments may give, or "
-                f"{_EM_FLOOR:g}, the least that EM may: too little data gives such.",
+                "Share of the variances of states that are the smallest allowed: as a share of the feature's variance, "
+                f"{_MOMENT_FLOOR:g} by moments and {_EM_FLOOR:g} by EM. Too little data is the usual cause.",
                 "not in the paper", "note", "Variances are rough: let EM refine them, or get more data.",
             ),
         ]  # fmt: skip
 
 
 def estimate_unseen(emissions: np.ndarray, weights: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Probability that a state shows a symbol that has not been seen, shape (K,).
+    """Estimate the probability that a state emits a symbol that is not in the data, shape (K,).
 
-    By leaving one step out (Good and Turing): what was seen once would then be new. A state gets one step more, which is new as
-    often as in all states together.
+    Leave one step out (Good and Turing): a symbol that occurs once would then be new. Each state also gets one pseudo-step,
+    which is new as often as in all states together.
 
     Parameters
     ----------
@@ -440,7 +440,7 @@ def estimate_unseen(emissions: np.ndarray, weights: np.ndarray, counts: np.ndarr
     weights : ndarray of shape (K,)
         Shares of the steps in each state.
     counts : ndarray of shape (S,)
-        How often each symbol was seen.
+        How often each symbol occurs.
     """
     if counts.all():
         return np.zeros(len(weights))
@@ -451,12 +451,12 @@ def estimate_unseen(emissions: np.ndarray, weights: np.ndarray, counts: np.ndarr
 
 
 def add_unseen_symbols(emissions: np.ndarray, chances: np.ndarray, unseen: np.ndarray) -> np.ndarray:
-    """Emissions (K, S) of which ``chances`` (K,) go, in equal shares, to the symbols of the mask ``unseen``."""
+    """Give the share ``chances`` (K,) of each state's emissions (K, S) to the symbols of the mask ``unseen``, evenly."""
     widened = emissions * (1 - chances)[:, None]
     widened[:, unseen] += (chances / max(int(unseen.sum()), 1))[:, None]
     return widened
 
 
 def build_prior(values: np.ndarray) -> np.ndarray:
-    """Pseudo-counts of probabilities: none for those that are zero, which stay so."""
+    """Return pseudo-counts of probabilities; zero where the probability is zero, which then stays zero."""
     return np.where(values > 0, PRIOR, 0.0)

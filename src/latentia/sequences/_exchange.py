@@ -1,4 +1,4 @@
-"""Classes of symbols by exchange: each symbol moves to the class where a chain of classes is most likely.
+"""Classes of symbols by exchange: each symbol moves to the class that makes the chain of classes most likely.
 
 With N_cd neighbours of classes c and d the log-likelihood is, up to a constant,
 
@@ -17,7 +17,7 @@ from scipy import sparse
 def exchange_classes(
     neighbours: sparse.csr_array, classes: np.ndarray, k: int, order: np.ndarray, n_sweeps: int
 ) -> float:
-    """Move symbols between classes, in ``classes``, and return the log-likelihood, up to its constant.
+    """Move symbols between classes, in place, and return the log-likelihood up to its constant.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ def exchange_classes(
         From 0 to K - 1; changed in place.
     k : int
     order : ndarray of int
-        In which symbols are visited.
+        Order in which symbols are visited.
     n_sweeps : int
-        Visits of all, at most; there are fewer where a visit moves none.
+        Maximum number of visits to all symbols; it stops early when a visit moves none.
     """
     after, before = neighbours, neighbours.T.tocsr()
     log_likelihood: float = _exchange(
@@ -45,7 +45,7 @@ def _x_log_x(x):
 
 @njit(nogil=True, cache=True)
 def _gain(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, b):
-    """What the likelihood gains if a symbol with these neighbours, counted by class, joins class b."""
+    """Compute the gain in likelihood if a symbol with these neighbours, counted by class, joins class b."""
     k = len(row_totals)
     gain = 0.0
     for c in range(k):
@@ -62,7 +62,7 @@ def _gain(class_pairs, row_totals, column_totals, next_counts, previous_counts, 
 
 @njit(nogil=True, cache=True)
 def _shift(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, b, sign):
-    """Add a symbol's neighbours to those of class b, or take them away."""
+    """Add a symbol's neighbours to class b (sign 1), or remove them (sign -1)."""
     for c in range(len(row_totals)):
         class_pairs[b, c] += sign * next_counts[c]
         class_pairs[c, b] += sign * previous_counts[c]
@@ -75,7 +75,7 @@ def _shift(class_pairs, row_totals, column_totals, next_counts, previous_counts,
 def _exchange(
     next_starts, followers, next_times, previous_starts, preceders, previous_times, classes, k, order, n_sweeps
 ):
-    """Move each symbol to the class where the likelihood is highest, in ``classes``. Sums of whole counts are exact."""
+    """Move each symbol to the class of highest likelihood, in place. Sums of whole counts are exact."""
     class_pairs, row_totals, column_totals = np.zeros((k, k)), np.zeros(k), np.zeros(k)
     for x in range(len(classes)):
         for place in range(next_starts[x], next_starts[x + 1]):

@@ -1,7 +1,7 @@
-"""Counts of symbols that come after each other, which are kept in the place of sequences and can be added to those of others.
+"""Sufficient statistics: counts of consecutive symbols that replace the sequences and add up across data sets.
 
-Steps are dealt into groups in stretches, by a hash of their whole sequence, so that groups hang on nothing but what is in a
-sequence. `latentia.moments.additive` says what is done about short sequences, of which there are copies by accident.
+Stretches of steps are assigned to folds by a hash of their whole sequence, so that folds depend on the content alone. See
+`latentia.moments.additive` for short sequences, which may be alike by accident.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from ..system.threads import Parallel
 from ._lags import DISCOUNT, REACH, find_pair_starts
 from ._pair_method import LAGS, Moments, Steps
 
-_STRETCH = 100  # steps that stay together
-_MAX_EXACT_LENGTH = 1024  # length up to which sequences are counted one by one
+_STRETCH = 100  # steps that stay in one fold
+_MAX_EXACT_LENGTH = 1024  # Longer sequences are counted together, by their mean length.
 _DISCOUNTS = np.rint(5 ** (REACH - 1) * DISCOUNT ** np.arange(REACH)).astype(np.int64)  # 3^k 5^(5 - k)
-_MIN_CHANGES = 8  # of the symbol in a stretch, from which on another one like it may be no accident
+_MIN_CHANGES = 8  # Two equal stretches with this many changes of the symbol are no accident.
 
 
 class AdditiveSequences(Additive):
-    """Base of the estimators that are fitted on counts of steps."""
+    """Base of the estimators that can be fitted on counts of steps."""
 
     def partial_fit(self, X: Any, lengths: Any = None, *, refine_on: Any = None) -> Self:  # type: ignore[override]
-        """Add sequences: the model is that of all so far, as of one ``fit`` with ``keep_moments=True``.
+        """Add sequences: the model equals one ``fit`` of all sequences so far with ``keep_moments=True``.
 
         Parameters
         ----------
         X : as in ``fit``
-            New steps. Give ``n_symbols`` if the first ones do not have all symbols.
+            New steps. Give ``n_symbols`` if the first steps lack some symbols.
         lengths : array-like of int, shape (n_sequences,), optional
             Lengths of the sequences.
         refine_on : tuple, optional
-            Steps, and lengths if there are several sequences, on which the answer is refined, as ``refine`` says; without them
-            it is what the moments say.
+            Steps, and lengths if there are several sequences, on which EM refines the answer, as ``refine`` says; without them
+            the answer is that of the moments.
 
         Returns
         -------
@@ -55,53 +55,53 @@ class AdditiveSequences(Additive):
         Warns
         -----
         DroppedDataWarning
-            After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
+            After a ``fit`` without ``keep_moments``, whose rows the model then loses.
         """
         return self._changed((X, lengths), refine_on=refine_on)
 
     def forget(self, X: Any, lengths: Any = None) -> Receipt:  # type: ignore[override]
-        """Take sequences away again: the model is that of the remaining ones, and nothing in it depends on the removed ones.
+        """Remove sequences: the model is that of the remaining ones, and nothing in it depends on the removed ones.
 
-        Its symbols stay: without ``n_symbols`` they are those of the first sequences.
+        The symbols stay: without ``n_symbols`` they are those of the first sequences.
 
         Parameters
         ----------
         X : as in ``fit``
-            Whole sequences that were in a ``fit`` or ``partial_fit``. It is an error if they have steps that were not.
+            Whole sequences that were part of a ``fit`` or ``partial_fit``; anything else is an error.
         lengths : array-like of int, shape (n_sequences,), optional
             Lengths of the sequences.
 
         Returns
         -------
         Receipt
-            How many steps were removed, how many are left, and a digest of those removed.
+            How many steps were removed, how many remain, and a digest of those removed.
         """
         return self._forgotten((X, lengths))
 
 
 def assign_folds_by_content(blocks: Blocks, n: int = 4) -> Folds:
-    """Groups of steps that hang on their sequence alone."""
+    """Assign steps to folds by a hash of their sequence."""
     return deal_sequences_by_content(blocks, _STRETCH, n)
 
 
 def check_symbols(n_symbols: int, max_symbols: int) -> None:
-    """Raise for more symbols than have their triples kept."""
+    """Raise if there are too many symbols to count their triples."""
     if n_symbols > max_symbols:
         raise LatentiaError(
-            f"There are {n_symbols} symbols: moments are kept of at most {max_symbols}, as all triples of them are counted. Map rare ones to "
-            "one symbol, or fit anew."
+            f"keep_moments counts all triples of at most {max_symbols} symbols; this data has {n_symbols}. Map rare symbols to "
+            "one symbol, or fit without keep_moments."
         )
 
 
 class StepCounts:
-    """In-place statistic: how often there is each symbol, how long sequences are, and of how many stretches there are copies.
+    """In-place statistic: counts of symbols, of lengths of sequences, and of copied stretches.
 
     Parameters
     ----------
     size : int
         Number of symbols S.
     folds : Folds
-        By content.
+        Folds by content.
     """
 
     def __init__(self, size: int, folds: Folds) -> None:
@@ -133,14 +133,14 @@ class StepCounts:
 
 
 def sequence_lengths(sums: CountSums) -> np.ndarray:
-    """Lengths of the sequences; very long ones have their mean."""
+    """Return the lengths of the sequences; very long ones all get their mean."""
     counts = sums.tables["lengths"]
     n, total = (int(number) for number in counts[-2:])
     return np.append(np.repeat(np.arange(_MAX_EXACT_LENGTH + 1), counts[:-2]), np.full(n, total // max(n, 1)))
 
 
 def variance_excess(sums: CountSums) -> float:
-    """By how much the variance of groups is larger, because copies of stretches are together by accident."""
+    """Compute the factor by which accidental copies of stretches increase the variance between folds."""
     chance_copies, true_copies = sums.tables["copies"]
     return excess_of_copies(chance_copies, true_copies, float(sums.tables["squares"][0]))
 
@@ -149,7 +149,7 @@ def variance_excess(sums: CountSums) -> float:
 
 
 class _PairCounts(StepCounts):
-    """The same, with pairs 1, 2, ... apart, (LAGS, G, S, S), and triples in a row, (G, S, S, S), by the group of the first."""
+    """`StepCounts` with pairs at lags 1, 2, ..., (LAGS, G, S, S), and consecutive triples, (G, S, S, S), by fold."""
 
     def zero(self) -> dict[str, np.ndarray]:
         n, s = self.folds.n, self.size
@@ -168,7 +168,7 @@ class _PairCounts(StepCounts):
 
 
 def count_pairs(blocks: Blocks, folds: Folds, size: int) -> CountSums:
-    """Count pairs and triples of steps."""
+    """Count pairs and triples of steps, by the fold of their first step."""
     return CountSums(blocks.n_rows, accumulate(blocks, _PairCounts(size, folds)))
 
 
@@ -185,7 +185,7 @@ class _Tables:
             return Moments(0.0, 0.0, 0.0, 0.0, 0.0)
         first = pairs.sum(axis=1)
         y = scores - float(first @ scores) / n
-        # Over the middle one.
+        # Sum over the middle step.
         c2, c3 = (
             (np.einsum("ijk,j->ik", triples, weights, optimize=True) @ y) @ y / n_triples
             for weights in (np.ones_like(y), y)
@@ -194,7 +194,7 @@ class _Tables:
 
 
 def steps_from_sums(sums: CountSums) -> Steps:
-    """What the method of two states is given, from sums."""
+    """Build the input of the two-state method from sums."""
     pairs = sums.tables["pairs"]
     counts = [[sparse.csr_array(table) for table in tables] for tables in pairs]
     return Steps(
@@ -208,7 +208,7 @@ def steps_from_sums(sums: CountSums) -> Steps:
 
 
 class _ViewCounts(StepCounts):
-    """The same, with what `past_and_future` has of each step that has neighbours, and first symbols.
+    """`StepCounts` with the views of `build_step_views` for each inner step, and first symbols.
 
     Past and future of a step are the next neighbour, (S,), the discounted sum of neighbours, (S,), and the sum of its
     discounts, the latter two times 5^5, which makes them whole numbers. ``views`` has their products by the group and the
@@ -236,12 +236,12 @@ class _ViewCounts(StepCounts):
 
 
 def count_views(blocks: Blocks, folds: Folds, size: int, **options: Any) -> CountSums:
-    """Count what comes before and after each step."""
+    """Count the past and the future of each step."""
     return CountSums(blocks.n_rows, accumulate(blocks, _ViewCounts(size, folds), **options))
 
 
 def views_from_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarray) -> dict[Any, np.ndarray]:
-    """The state of `latentia.moments.ViewMoments` of past, step and future in coordinates, from sums."""
+    """Compute the state of `latentia.moments.ViewMoments` of past, step and future, in coordinates, from sums."""
     excess = variance_excess(sums)
     views, past, future = (evened(sums.tables[name], excess) for name in ("views", "past", "future"))
     basis, (_, s, d, _) = coordinates.basis, views.shape
@@ -269,7 +269,7 @@ def views_from_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarr
 
 @njit(nogil=True, cache=True)
 def _add_views(symbols, lengths, groups, discounts, views, past, future):
-    """Add the products of all steps that have two neighbours; of both sides some entries, by their places and values."""
+    """Add the products of past and future of all steps with two neighbours, from the nonzero entries of both sides."""
     size, reach, start = views.shape[1], len(discounts), 0
     places, values = np.empty((2, reach + 2), np.int64), np.empty((2, reach + 2), np.int64)
     for length in lengths:

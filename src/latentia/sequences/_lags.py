@@ -1,4 +1,4 @@
-"""Past, presence and future of a step as three views, and the coordinates in which steps tell of each other.
+"""Past, present and future of a step as three views, and the coordinates in which neighbouring steps depend on each other.
 
 Given the state of a step, what comes before it, the step itself and what comes after it are independent (thesis,
 Proposition 7.6), so that they are the views of `latentia.moments.views`. The thesis takes the steps t - 1, t and t +
@@ -6,8 +6,7 @@ Proposition 7.6), so that they are the views of `latentia.moments.views`. The th
 0.6^(distance - 1), as far as the sequence goes. The leading directions of a step are those of E[x_t x_s^T] + E[x_s
 x_t^T] over neighbours at distance one and two.
 
-Steps of one stretch of a sequence go to one group of rows: neighbours are dependent, and halves of the data should
-not be.
+Steps of one stretch of a sequence go to one fold: neighbours are dependent, and halves of the data should not be.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ N_PASSES = 8
 
 
 def encode_one_hot(blocks: Blocks, n_symbols: int) -> Blocks:
-    """Blocks of a column of symbols and lengths as blocks of unit vectors, (n, S) sparse, and lengths."""
+    """Encode a column of symbols as unit vectors, (n, S) sparse; the lengths stay."""
 
     def encode(block: Block) -> list[Any]:
         symbols = as_symbols(block[0], n_symbols, block.rows)
@@ -43,11 +42,11 @@ def encode_one_hot(blocks: Blocks, n_symbols: int) -> Blocks:
 
 
 def build_step_views(block: Block, coordinates: Coordinates, average: np.ndarray, folds: Folds) -> Views:
-    """Past (n, d + b), step (n, D) and future (n, d + b) of the inner steps of all sequences of a block, and their groups.
+    """Build past (n, d + b), step (n, D) and future (n, d + b) of the inner steps of a block's sequences, and their folds.
 
     The first d columns of the past and of the future are the coordinates of the next neighbour, constant included; the
     other b are discounted sums of differences from the ``average`` coordinates, (b,), without the constant. Near the ends
-    of a sequence the sums have fewer terms, and if they grew with their number they would tell of each other.
+    of a sequence the sums have fewer terms; if they grew with that number, past and future would depend on each other.
     """
     lengths = block[-1]
     y = coordinates(block[0])
@@ -71,18 +70,18 @@ def build_step_views(block: Block, coordinates: Coordinates, average: np.ndarray
 def compute_neighbour_means(
     state_coordinates: np.ndarray, average: np.ndarray, transmat: np.ndarray, shares: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means of the past and of the future of `past_and_future` given the state, as a stationary chain has them, (K, d + b).
+    """Compute the means of past and future given the state in a stationary chain, (K, d + b) each.
 
     Parameters
     ----------
     seen : ndarray of shape (K, d)
-        Coordinates of what the states show.
+        Coordinates of the states' emissions.
     average : ndarray of shape (b,)
     transmat : ndarray of shape (K, K)
     shares : ndarray of shape (K,)
-        Of the steps in each state.
+        Shares of the steps in each state.
     lengths : ndarray of int
-        Of the sequences, for how often there is a neighbour so far away.
+        Lengths of the sequences, which say how often a neighbour at each distance exists.
     """
     backward = (transmat * shares[:, None]).T / np.maximum(shares, np.finfo(float).tiny)[:, None]
     centred, n_inner = state_coordinates[:, : len(average)] - average, np.maximum(lengths - 2, 0).sum()
@@ -97,7 +96,7 @@ def compute_neighbour_means(
 
 
 def find_pair_starts(lengths: np.ndarray, lag: int) -> np.ndarray:
-    """Positions in concatenated sequences that have another ``lag`` steps later in the same one."""
+    """Find the positions in concatenated sequences whose sequence has another step ``lag`` steps later."""
     ends = np.repeat(np.cumsum(lengths), lengths)
     return np.flatnonzero(np.arange(len(ends)) + lag < ends)
 
@@ -133,19 +132,19 @@ def fit_lagged_coordinates(
     random_state: int = 0,
     **options: Any,
 ) -> tuple[Coordinates, int]:
-    """Coordinates near the leading lagged directions of the scaled columns, and the number of passes that took.
+    """Fit coordinates near the leading lagged directions of the scaled columns, and return the number of passes.
 
     Parameters
     ----------
     blocks : Blocks
         Vectors (or unit vectors of symbols) and lengths.
     n_columns : int
-        b; with at most twice as many columns in the data, all of them are kept and no pass is taken.
+        Number of directions b; if the data has at most twice as many columns, all are kept without a pass.
     center, scale : ndarray of shape (D,)
     constant : bool
-        Whether a constant is appended.
+        True appends a constant.
     n_passes : int
-        Subspace iterations: many, since lagged moments are indefinite and their eigenvalues fall slowly.
+        Subspace iterations; many are needed, since lagged moments are indefinite and their eigenvalues fall slowly.
     """
 
     def multiply_lagged(basis: np.ndarray) -> np.ndarray:
@@ -164,7 +163,7 @@ def fit_leading_coordinates(
     n_iterations: int = N_PASSES,
     random_state: int = 0,
 ) -> Coordinates:
-    """The same for a function that multiplies the sum of lagged moments, (D, D), by a matrix (D, b)."""
+    """Fit the same coordinates with a function that multiplies the sum of lagged moments, (D, D), by a matrix (D, b)."""
     width, column = len(center), scale[:, None]
     if width <= 2 * n_columns:
         return Coordinates(center, np.diag(scale), constant)

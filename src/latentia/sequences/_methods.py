@@ -1,4 +1,4 @@
-"""What every fitted chain can be asked for: posteriors with the likelihood, criteria of size, long-run shares."""
+"""Methods of every fitted chain: posteriors, likelihood, information criteria, long-run shares."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .recursions import forward, forward_backward, log_likelihood, viterbi
 
 
 class ChainMethods(Estimator):
-    """Methods of chains, from the arguments of the recursions, posteriors, and the number of free parameters."""
+    """Base of chains: a subclass gives the arguments of the recursions and the number of free parameters."""
 
     startprob_: Annotated[np.ndarray, of.distributions("K")]
     transmat_: Annotated[np.ndarray, of.distributions("K K")]
@@ -36,15 +36,15 @@ class ChainMethods(Estimator):
 
     @abstractmethod
     def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Of sequences, block by block: how many steps are not missing, and the arguments of the recursions."""
+        """Yield for each block of sequences the number of observed steps and the arguments of the recursions."""
 
     @abstractmethod
     def _n_parameters(self) -> int:
-        """Free parameters."""
+        """Count the free parameters."""
 
     @fitted
     def _smooth_states(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
-        """Log-likelihood, posteriors (n_steps, K), and the number of steps that are not missing."""
+        """Compute the log-likelihood, posteriors (n_steps, K), and the number of observed steps."""
         parts = [(n, *forward_backward(*chain)) for n, chain in self._chains(X, lengths)]
         return (
             float(sum(part[1] for part in parts)),
@@ -70,7 +70,7 @@ class ChainMethods(Estimator):
 
     @property
     def of_symbols(self) -> bool:
-        """Whether steps are symbols, and not vectors."""
+        """True if steps are symbols, False if they are vectors."""
         return hasattr(self, "emissionprob_")
 
     def joined_steps(self, X: Any, lengths: Any = None) -> tuple[np.ndarray, Any]:
@@ -133,7 +133,7 @@ class ChainMethods(Estimator):
     def filter(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the probabilities of the states at every step given the steps up to it, shape (n_steps, K).
 
-        Choose it over `predict_proba` where later steps must not count: to act as data comes in, or to test a rule on the past.
+        Prefer it to `predict_proba` where later steps must not count: to act on live data, or to test a rule on the past.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class ChainMethods(Estimator):
 
     @fitted
     def filter_step(self, x: Any, state: Any = None) -> np.ndarray:
-        """Return the probabilities of the states after one more step, shape (K,): what `filter` gives, a step at a time.
+        """Return the probabilities of the states after one more step, shape (K,): `filter`, one step at a time.
 
         ::
 
@@ -161,9 +161,9 @@ class ChainMethods(Estimator):
         Parameters
         ----------
         x : symbol, number, or array-like of shape (D,)
-            The new step. None and NaN are a missing one.
+            The new step. None or NaN marks a missing step.
         state : array-like of shape (K,), optional
-            What the step before gave; without it the new one begins a sequence.
+            The result of the previous step; without it the new step begins a sequence.
 
         Returns
         -------
@@ -172,15 +172,15 @@ class ChainMethods(Estimator):
         Raises
         ------
         LatentiaError
-            If x is no step like those of the fit, or state is no distribution of K states.
+            If x is not a step like those of the fit, or state is not a distribution over K states.
         """
         predicted = self.startprob_
         if state is not None:
             current = np.asarray(state, dtype=np.float64)
             if current.shape != predicted.shape or not (current >= 0).all() or abs(current.sum() - 1) > of.TOLERANCE:
                 raise LatentiaError(
-                    f"state of shape {current.shape}: probabilities of {len(predicted)} states that sum to one are needed, as "
-                    "filter_step returns them."
+                    f"state: expected probabilities of {len(predicted)} states that sum to one, as filter_step returns them; "
+                    f"found shape {current.shape}, sum {current.sum():.6g}."
                 )
             predicted = current @ self.transmat_
         row = np.asarray(x if np.ndim(x) else [x])
@@ -266,8 +266,8 @@ class ChainMethods(Estimator):
 
     @property
     def stationary_(self) -> np.ndarray:
-        """Long-run shares of the states, the distribution pi = pi T, shape (K,).
+        """Long-run shares of the states: the distribution pi = pi T, shape (K,).
 
-        If states cannot all be left, it is where a chain ends that starts in any state with the same probability.
+        If some states are never left, it is where a chain with a uniform start ends.
         """
         return compute_stationary(self.transmat_)

@@ -23,17 +23,15 @@ from ._chain import Chain, compute_stationary
 from ._copies import find_first_copies
 from ._pair_evidence import MIN_DEVIATIONS, PairFit, compare_pairs, pair_log_likelihoods
 
-_MIN_SHARE = 0.02  # of a state
-_UNSEEN_STEPS = 0.5  # of each symbol, on steps that it was not counted on
-LAGS = 3  # steps apart of the pairs that the direction is found on
-_MIN_LONG_MEMORY = (
-    0.65  # eigenvalue of the transitions below which steps farther apart were seen to bring as much noise as signal
-)
+_MIN_SHARE = 0.02  # smallest share of a state
+_UNSEEN_STEPS = 0.5  # pseudo-steps of each symbol on held-out steps
+LAGS = 3  # largest lag of the pairs from which the direction is recovered
+_MIN_LONG_MEMORY = 0.65  # eigenvalue of the transitions below which larger lags added as much noise as signal
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Centred moments of scores: of neighbours, of steps two apart, of three in a row; variance and number of steps."""
+    """Centred moments of scores: of neighbours, of steps at lag two, of three in a row; variance and number of steps."""
 
     c1: float
     c2: float
@@ -43,12 +41,12 @@ class Moments:
 
     @property
     def deviations(self) -> float:
-        """c_1 in standard deviations of independent steps."""
+        """Moment c_1 in standard deviations of independent steps."""
         return self.c1 * np.sqrt(self.n) / self.variance if self.variance > 0 else 0.0
 
     @property
     def share_difference(self) -> float:
-        """How far apart the states' shares are by the third moment."""
+        """Difference of the states' shares by the third moment."""
         lam = self.c2 / self.c1 if self.c1 else 0.0
         skew = self.c3 / self.c2 if self.c2 else 0.0
         separation = float(np.sqrt(skew**2 + 4 * max(self.c1 / lam, 0.0))) if lam else 0.0
@@ -60,22 +58,22 @@ _Part: TypeAlias = tuple[ScaledSpace, Moments]
 
 @dataclass(frozen=True)
 class PairRecovery:
-    """What pairs and triples of steps say.
+    """Two states recovered from pairs and triples of steps.
 
     Attributes
     ----------
     chain : Chain or None
-        None where there is none.
+        None if no chain has these moments.
     space : ScaledSpace
-        Of the direction of the states' difference.
+        Direction of the states' difference.
     moments : Moments
-        Of the scores along it.
+        Moments of the scores along it.
     eigenvalue : float
         Leading eigenvalue of the scaled counts.
     weights : tuple of float
-        Of the pairs 1, 2, ... apart.
+        Weights of the pairs at lags 1, 2, ...
     parts : list of (ScaledSpace, Moments)
-        For each part the direction found on the others, and the moments of its scores along it.
+        For each part the direction recovered from the other parts, and the moments of its scores along it.
     """
 
     chain: Chain | None
@@ -86,17 +84,17 @@ class PairRecovery:
     parts: list[_Part] = field(default_factory=list)
 
     def drop_chain(self) -> PairRecovery:
-        """The same without a chain: there may be none."""
+        """Return a copy without a chain."""
         return replace(self, chain=None)
 
 
 @dataclass(frozen=True)
 class TwoStateRecovery:
-    """What neighbours say, and what all pairs that are used say.
+    """Recoveries from neighbours alone and from all pairs that are used.
 
     Attributes
     ----------
-    first, found : Found
+    first, final : PairRecovery
     """
 
     first: PairRecovery
@@ -104,12 +102,12 @@ class TwoStateRecovery:
 
     @property
     def chain(self) -> Chain | None:
-        """None where no second state was detected."""
+        """Final chain; None if no second state was detected."""
         return self.final.chain
 
 
 def _average_moments(parts: Sequence[Moments], copies: float) -> Moments:
-    """Mean over parts, with as many steps as are no copies."""
+    """Average the moments of parts, with the number of steps that are not copies."""
     n = sum(m.n for m in parts)
     c1, c2, c3, variance = (
         sum(getattr(m, name) * m.n for m in parts) / max(n, 1) for name in ("c1", "c2", "c3", "variance")
@@ -118,21 +116,21 @@ def _average_moments(parts: Sequence[Moments], copies: float) -> Moments:
 
 
 def _orient(direction: np.ndarray, space: ScaledSpace) -> ScaledSpace:
-    """The same with its vector on the side of a direction."""
+    """Flip the sign of the vector if it points away from a direction."""
     return space if space.vectors[:, 0] @ direction >= 0 else replace(space, vectors=-space.vectors)
 
 
 def _widen_edge(space: ScaledSpace, copies: float) -> ScaledSpace:
-    """The same with the edge of steps that are there so many times on average."""
+    """Widen the edge of the noise for steps that occur this many times on average."""
     edge = space.edge * float(np.sqrt(copies))
     values = np.sign(space.observed) * np.sqrt(np.maximum(space.observed**2 - edge**2, 0))
     return replace(space, edge=edge, values=values, n_kept=int((np.abs(space.observed) > edge).sum()))
 
 
 def _solve_chain(m: Moments, space: ScaledSpace, marginal: np.ndarray, method: str) -> Chain | None:
-    """The chain with these moments; None if there is none."""
+    """Solve for the chain with these moments; return None if there is none."""
     direction = space.vectors[:, 0]
-    vector = direction * np.sqrt(space.scale)  # delta up to its length
+    vector = direction * np.sqrt(space.scale)  # This is delta up to its length.
     if method == "cubic":
         above_zero = direction > 0
         mean = float(marginal[above_zero].sum())
@@ -156,32 +154,32 @@ def _solve_chain(m: Moments, space: ScaledSpace, marginal: np.ndarray, method: s
 
 
 class ScoredSteps(Protocol):
-    """Steps that scores of their symbols are put to."""
+    """Steps whose symbols can be scored."""
 
     def moments(self, scores: np.ndarray, part: int) -> Moments:
-        """Centred moments of the scores (M,) of one part's steps."""
+        """Compute the centred moments of the scores (M,) of one part's steps."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What is counted of the steps.
+    """Counts of the steps.
 
     Attributes
     ----------
     n : int
     lengths : ndarray of int
-        Of the sequences.
+        Lengths of the sequences.
     occurrences : ndarray of int, shape (M,)
-        Of the symbols.
+        Occurrences of the symbols.
     scored : Scored
     counts : list of list of csr_array, (M, M)
-        Pairs 1, 2, ... apart in each part.
+        Pairs at lags 1, 2, ... in each part.
     distinct : csr_array of shape (M, M)
-        Pairs of neighbours, copies left out.
+        Pairs of neighbours, without copies.
     copies : float
-        Times that a step is there on average, in data that repeats itself; else 1.
+        Average number of occurrences of a step in data that repeats itself; else 1.
     excess : float
-        By how much the variance of parts is larger than if each stretch were dealt alone.
+        Factor by which accidental copies of stretches increase the variance between parts.
     """
 
     n: int
@@ -202,10 +200,10 @@ class Steps:
 def count_steps(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int) -> Steps:
     """Count the pairs of each of ``n_parts`` stretches of the steps over an alphabet of ``size`` symbols.
 
-    Copies of steps are in the stretch of the first of them.
+    Copies of steps belong to the stretch of the original.
     """
     n, steps = len(symbols), np.arange(len(symbols))
-    n_remaining = np.repeat(np.cumsum(lengths), lengths) - steps  # steps to the end of the sequence
+    n_remaining = np.repeat(np.cumsum(lengths), lengths) - steps  # steps until the end of the sequence
     first, inner = np.flatnonzero(n_remaining > 1), np.flatnonzero(n_remaining > 2)
     leaders = find_first_copies(symbols, size)
     originals = steps if leaders is None else np.flatnonzero(leaders == steps)
@@ -227,13 +225,13 @@ def count_steps(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: in
 
 @dataclass(frozen=True)
 class _OrderedSteps:
-    """All steps.
+    """Steps in their order.
 
     Attributes
     ----------
     symbols : ndarray of int, shape (n,)
     first, inner : ndarray of int
-        Places of steps with one and with two later ones in their sequence.
+        Positions of steps with one and with two later ones in their sequence.
     first_part, inner_part : ndarray of int
         The part of each.
     """
@@ -271,7 +269,7 @@ class PairMethod:
     ----------
     method : {"moments", "cubic"}
     cross_fit : int
-        Stretches of the steps.
+        Number of stretches of the steps.
     tau : float
     seed : int
     n_jobs : int or None
@@ -284,7 +282,7 @@ class PairMethod:
     n_jobs: int | None
 
     def recover(self, steps: Steps, weights: tuple[float, ...]) -> PairRecovery:
-        """The chain that explains the steps 1, 2, ... apart, whose counts are added by their weights."""
+        """Recover the chain from steps at lags 1, 2, ..., whose counts are added with these weights."""
         space = self.fit_space(steps, weights)
         if not len(space.observed):
             return PairRecovery(None, space, Moments(0.0, 0.0, 0.0, 0.0, 0.0), 0.0, weights)
@@ -294,12 +292,12 @@ class PairMethod:
         return PairRecovery(chain, space, moments, float(space.observed[0]), weights, parts)
 
     def is_strong(self, first: PairRecovery) -> bool:
-        """Whether the direction is above the noise, and the scores of neighbours along it agree."""
+        """Return True if the direction is above the noise and the scores of neighbours along it agree."""
         agree = self.cross_fit == 1 or abs(first.moments.deviations) > MIN_DEVIATIONS
         return abs(first.eigenvalue) > first.space.edge and bool(agree)
 
     def recover_from_distant(self, steps: Steps, first: PairRecovery) -> PairRecovery:
-        """The same from pairs farther apart too, where the memory is long."""
+        """Recover the chain again with pairs at larger lags too, if the memory is long."""
         memory = float(np.trace(first.chain.transmat) - 1) if first.chain is not None else 0.0
         if abs(memory) <= _MIN_LONG_MEMORY:
             return first
@@ -307,17 +305,17 @@ class PairMethod:
         return recovery if recovery.chain is not None else replace(recovery, chain=first.chain)
 
     def fit_space(self, steps: Steps, weights: tuple[float, ...], parts: Sequence[int] | None = None) -> ScaledSpace:
-        """Leading eigenpair of the scaled counts of steps 1, 2, ... apart, added by their weights, of all or some parts."""
+        """Compute the leading eigenpair of the scaled counts at lags 1, 2, ..., added with weights, of all or some parts."""
         tables = []
         for lag in range(len(weights)):
             part_counts = [steps.counts[lag][p] for p in (range(self.cross_fit) if parts is None else parts)]
             pairs, symmetric = symmetric_counts(sum(part_counts[1:], part_counts[0]))
-            tables.append(pairs + pairs if symmetric else pairs)  # symmetric by chance: these pairs are ordered
+            tables.append(pairs + pairs if symmetric else pairs)  # Ordered pairs may be symmetric by chance.
         space = scaled_eigenspace(
             tables[0],
             1,
             tau=self.tau,
-            calibrate=False,  # steps that the direction was not found on tell signal from noise
+            calibrate=False,  # Held-out steps distinguish signal from noise.
             further=list(zip(weights[1:], tables[1:], strict=True)),
             random_state=self.seed,
             n_jobs=self.n_jobs,
@@ -325,7 +323,7 @@ class PairMethod:
         return space if steps.copies == 1 else _widen_edge(space, steps.copies)
 
     def fit_directions(self, steps: Steps, weights: tuple[float, ...], full_space: ScaledSpace) -> list[_Part]:
-        """For each part the direction found on the others, and moments of its scores along it."""
+        """Fit for each part the direction of the other parts, and compute the moments of its scores along it."""
         direction, parts = full_space.vectors[:, 0], []
         for part in range(self.cross_fit):
             other_parts = [p for p in range(self.cross_fit) if p != part]
@@ -337,13 +335,14 @@ class PairMethod:
         return parts
 
     def compare_pairs(self, first: PairRecovery, chain: Chain, steps: Steps) -> PairFit:
+        """Compare the pairs with those of a chain."""
         lagged = [sum(counts[1:], counts[0]) for counts in steps.counts]
         pairs, symmetric = symmetric_counts(steps.distinct)
         pairs = pairs + pairs if symmetric else pairs
         return compare_pairs(first.space, pairs, lagged, chain, steps.copies, self.n_jobs)
 
     def compare_with_frequencies(self, first: PairRecovery, steps: Steps) -> list[Check]:
-        """Whether pairs on which the direction was not found are more probable than those of independent steps."""
+        """Check that held-out pairs are more probable than pairs of independent steps."""
         if self.cross_fit == 1:
             return []
         log_likelihoods, n = [], steps.n * (1 - 1 / self.cross_fit)
@@ -358,7 +357,7 @@ class PairMethod:
         return trivial_checks(fitted, trivial, extra=0, n_rows=len(fitted), **options)
 
     def estimate_errors(self, recovery: PairRecovery, chain: Chain, n: float) -> np.ndarray:
-        """The noise of the direction, and that of the frequencies: what they add up to if all else is known."""
+        """Estimate the states' errors from the noise of the direction and of the frequencies, as if all else were known."""
         space, gain = recovery.space, sum(weight**2 for weight in recovery.weights)
         signal, edge = abs(float(space.signal[0])) if space.n_kept else space.edge / 2, space.edge
         c2 = max(1 - edge**2 / (4 * signal**2), 0.05)
@@ -372,7 +371,7 @@ class PairMethod:
         return np.array([np.sqrt(2 / np.pi) * float(deviation.sum()) for deviation in deviations])
 
     def recover_halves(self, recovery: PairRecovery, steps: Steps) -> list[np.ndarray]:
-        """Symbols of the states of two halves of the parts, (2, n) each; nothing where there are no two."""
+        """Recover the states' symbols from each half of the parts, (2, n); nothing if the number of parts is odd."""
         if self.cross_fit % 2:
             return []
         halves, middle = [], self.cross_fit // 2

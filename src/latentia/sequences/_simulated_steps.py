@@ -1,4 +1,4 @@
-"""Neighbouring steps beside those of a sequence that is drawn from a chain."""
+"""Neighbouring steps of the data beside those of a simulated sequence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_STEPS, _STRETCH = 2000, 200
 
 
 def simulate_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) -> Drawn:
-    """Pairs of neighbours in some stretches, and in stretches as long that ``model`` draws; symbols are numbers."""
+    """Pair neighbours in a sample of the data and in an equally long sample from ``model``; symbols become numbers."""
     sample = sample_stretches(steps, _MAX_STEPS, _STRETCH)
     table, lengths = np.vstack([block[0] for block in sample]), np.concatenate([block[-1] for block in sample])
     real, simulated = kind.decode_steps(table), model.sample(len(table), int(rng.integers(2**31)))[0]
@@ -23,7 +23,7 @@ def simulate_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generato
         symbol_numbers = np.unique(np.concatenate([np.ravel(real), simulated]), return_inverse=True)[1].astype(float)
         real, simulated = symbol_numbers[: len(table), None], symbol_numbers[len(table) :, None]
     columns = np.arange(simulated.shape[1])
-    if "_span" in vars(model):  # columns that others determine are not among the steps of a fit
+    if "_span" in vars(model):  # Columns that depend linearly on others are not part of a fit.
         columns = model._span.kept
         simulated = simulated[:, columns]
     pair_starts = np.setdiff1d(np.arange(len(table)), np.cumsum(lengths) - 1)

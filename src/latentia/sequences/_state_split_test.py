@@ -1,12 +1,13 @@
-"""What a state more would gain: whether one of the states of a fitted chain of symbols stands for several.
+"""A test whether one state of a fitted chain of symbols stands for several.
 
-Steps that follow each other in one state are independent given it. Where it stands for two that stay, they agree: with
-scores s_j(x) of its symbols, of mean 0 and covariance I under O_j, and the probability g_tj of state j at step t, the matrix
+Consecutive steps in one state are independent given it. If the state stands for two persistent states, such steps agree.
+With scores s_j(x) of its symbols, of mean 0 and covariance I under O_j, and the probability g_tj of state j at step t, the
+matrix
 
     sum_t g_tj s_j(x_t) sum_l r^(l - 1) g_t-l,j s_j(x_t-l)^T
 
-has an eigenvalue beyond noise, whose eigenvector v says which symbols each of the two shows more often. The states in which
-this is clearest are split, O_jx exp(+- a v^T s_j(x)), and a few steps of EM from there say what that gains.
+then has an eigenvalue beyond noise, whose eigenvector v says which symbols each of the two emits more often. The states in
+which this is clearest are split, O_jx exp(+- a v^T s_j(x)), and a few steps of EM from there measure the gain.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from ._emissions import Emissions
 from ._lags import find_pair_starts
 from .recursions import forward_backward
 
-_LAGS, _DECAY = 3, 0.7
-_TILT, _MAX_TILT = 0.7, 1.5  # of logarithms of the probabilities, for a score of one and at most
-_STAY_FACTOR = 1.5  # times as often as by chance the two states stay
-_MAX_SPLITS = 2  # states that are split
-_EM_STEPS = 5  # E-steps of each
-_MIN_VARIANCE_SHARE = 1e-6  # of the largest variance, below which scores are left out
+_LAGS, _DECAY = 3, 0.7  # past steps that are compared, and the weight r per step
+_TILT, _MAX_TILT = 0.7, 1.5  # change of a log-probability: for a score of one, and at most
+_STAY_FACTOR = 1.5  # The two new states stay this many times as often as by chance.
+_MAX_SPLITS = 2  # states that are tried
+_EM_STEPS = 5  # E-steps of each split
+_MIN_VARIANCE_SHARE = 1e-6  # Scores with a smaller share of the largest variance are dropped.
 
 
 def try_state_split(
     kind: Emissions, chain: Chain, sample: Blocks, basis: np.ndarray, deviations: np.ndarray, converged: bool
 ) -> tuple[float, Chain]:
-    """The log-likelihood of some steps that a state more gains within a few steps of EM, and the chain with it.
+    """Split the most doubtful state and return the gain in log-likelihood after a few steps of EM, and the larger chain.
 
     Parameters
     ----------
     kind : Emissions
-        Of symbols.
+        A kind of symbols.
     chain : Chain
     some : Blocks
         Steps and lengths.
@@ -46,7 +47,7 @@ def try_state_split(
         Coordinates of the symbols.
     deviations : ndarray of shape (S,)
     converged : bool
-        Whether the chain is the likeliest of its size on these very steps.
+        True if EM has converged on exactly these steps.
     """
     e_step, k = over(sample), len(chain.startprob)
     posteriors = [forward_backward(*kind.recursion_arguments(chain, block))[1] for block in sample]
@@ -66,11 +67,11 @@ def try_state_split(
 def _measure_agreement(
     emissions: np.ndarray, basis: np.ndarray, sample: Iterable[Block], posteriors: list[np.ndarray]
 ) -> tuple[float, np.ndarray]:
-    """How much steps in a state agree with those before them, against noise, and the scores of symbols that agree most."""
+    """Measure how much steps in a state agree with earlier ones, against noise; also the symbols' scores that agree most."""
     centred = basis - emissions @ basis
     variances, axes = np.linalg.eigh((centred.T * emissions) @ centred)
     is_large = variances > max(_MIN_VARIANCE_SHARE * variances[-1], np.finfo(float).eps)
-    if not is_large.any():  # the state shows a single symbol
+    if not is_large.any():  # The state emits a single symbol.
         return 0.0, np.zeros(len(basis))
     scores = centred @ (axes[:, is_large] / np.sqrt(variances[is_large]))
     size = scores.shape[1]
@@ -88,7 +89,7 @@ def _measure_agreement(
 
 
 def _split_state(chain: Chain, state: int, scores: np.ndarray) -> Chain:
-    """Two states in the place of one, which stay a little and show symbols of high or of low scores."""
+    """Replace a state by two persistent states that prefer symbols of high or of low scores."""
     k = len(chain.startprob)
     halves, origins = [state, k], np.append(np.arange(k), state)
     startprob, transmat, emissions = (

@@ -1,4 +1,4 @@
-"""Reading steps of sequences: symbols as numbers, or vectors."""
+"""Readers of sequences: symbols as numbers, or vectors."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Block, Blocks
 from ..passes.tables import unmasked
 
-_MAX_SYMBOLS = 1 << 20  # or a hundred for each step: of whole numbers, those that do not occur count as well
-_LARGEST_SYMBOL = 2.0**53  # up to which floats have all whole numbers
+_MAX_SYMBOLS = 1 << 20  # size of an alphabet of whole numbers, or a hundred per step; unused numbers count too
+_LARGEST_SYMBOL = 2.0**53  # Floats hold all whole numbers up to here.
 
-_MAX_SAMPLED_BLOCKS = 16  # blocks that stretches are taken from, at most
+_MAX_SAMPLED_BLOCKS = 16
 
 
 def read_first_block(X: Any, lengths: Any) -> Block:
-    """The steps as a block of one table (n, D) of any type; of Blocks the first one that has some."""
+    """Read the steps as a block of one table (n, D) of any type; of Blocks the first block that has steps."""
     if isinstance(X, Blocks):
         if X.lengths is None or lengths is not None:
             raise LatentiaError(
-                "Blocks carry the lengths of their sequences: make them with from_array(X, lengths=...)."
+                "Expected Blocks that carry the lengths of their sequences: make them with from_array(X, lengths=...)."
             )
         if not X.n_rows:
             raise LatentiaError("The data is empty: it has no steps.")
         return next(block for block in X if len(block.rows))
     try:
         table = np.asarray(unmasked(X))
-    except (ValueError, OverflowError):  # rows of different lengths
+    except (ValueError, OverflowError):  # The rows have different lengths.
         sizes = [len(sequence) if hasattr(sequence, "__len__") else 1 for sequence in X]
         listed = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
         raise LatentiaError(
@@ -39,18 +39,18 @@ def read_first_block(X: Any, lengths: Any) -> Block:
             f"lengths=[{listed}]."
         ) from None
     if not table.ndim:
-        raise LatentiaError(f"X is of type {type(X).__name__}: a sequence of symbols or of vectors is needed.")
+        raise LatentiaError(f"Expected a sequence of symbols or vectors; X has type {type(X).__name__}.")
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or not table.size:
-        raise LatentiaError(f"X has shape {table.shape}: a sequence of symbols or of vectors is needed.")
+        raise LatentiaError(f"Expected a sequence of symbols or vectors; X has shape {table.shape}.")
     return Block.of([table])
 
 
 def join_sequences(X: Any, lengths: Any, kind: str = "auto") -> tuple[Any, Any]:
-    """Join a list of sequences, and return their lengths; anything else stays as it is.
+    """Join a list of sequences, and return their lengths; return anything else unchanged.
 
-    Sequences are lists or arrays of one dimension, of strings or whole numbers, or of vectors of numbers; or strings in which
-    blanks separate symbols. Lists of fractions of one length are vectors, as arrays are.
+    A sequence is a list or one-dimensional array of strings, whole numbers or vectors; or a string in which blanks separate
+    symbols. Lists of fractions that all have one length are vectors, as arrays are.
     """
     if lengths is not None or not isinstance(X, (list, tuple)) or not len(X) or kind in ("vectors", "counts"):
         return X, lengths
@@ -86,7 +86,7 @@ def _first_entry(sequence: Any) -> Any:
 
 
 def read_all_steps(X: Any, lengths: Any) -> tuple[Block, Any]:
-    """All steps as one block in memory, and the lengths of their sequences."""
+    """Read all steps as one block in memory, and the lengths of their sequences."""
     X, lengths = join_sequences(X, lengths)
     first = read_first_block(X, lengths)
     if not isinstance(X, Blocks):
@@ -97,12 +97,12 @@ def read_all_steps(X: Any, lengths: Any) -> tuple[Block, Any]:
 
 
 def has_symbols(table: np.ndarray, kind: str) -> bool:
-    """Whether a table holds symbols: strings, or one column of integers, unless ``kind`` says what it is."""
+    """Return True if a table holds symbols: strings, or one column of integers, unless ``kind`` decides."""
     if kind == "vectors":
         return False
     is_single = table.shape[1] == 1
     if kind == "symbols" and not is_single:
-        raise LatentiaError(f"X has {table.shape[1]} columns: symbols come in one.")
+        raise LatentiaError(f"Expected one column of symbols; X has {table.shape[1]} columns.")
     if kind == "auto" and is_single and table.dtype.kind == "f":
         gaps = np.isnan(table)
         if gaps.any() and (table[~gaps] % 1 == 0).all():
@@ -115,7 +115,7 @@ def has_symbols(table: np.ndarray, kind: str) -> bool:
 
 
 def find_alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
-    """The symbols in order: the different strings, or whole numbers from 0."""
+    """Find the sorted alphabet: the different strings, or whole numbers from 0."""
     largest, n, strings = 0, 0, []
     for block in blocks:
         values = _read_symbols(block)
@@ -125,7 +125,9 @@ def find_alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
             continue
         if len(values) and values.min() < 0:
             place = int(np.argmin(values))
-            raise LatentiaError(f"Symbol {values[place]} in row {block.rows[place]}: whole numbers from 0 are needed.")
+            raise LatentiaError(
+                f"Expected symbols that are whole numbers from 0; row {block.rows[place]} holds {values[place]}."
+            )
         largest = max(largest, int(values.max(initial=0)))
     if strings:
         return np.unique(np.concatenate(strings))
@@ -137,46 +139,46 @@ def find_alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
     size = largest + 1 if n_symbols is None else n_symbols
     if size > max(_MAX_SYMBOLS, 100 * n):
         raise LatentiaError(
-            f"An alphabet of the whole numbers from 0 to {size - 1} is too large for {n} steps: number the symbols that occur, "
-            "for instance with numpy.unique(X, return_inverse=True), or give them as strings."
+            f"An alphabet of the whole numbers from 0 to {size - 1} is too large for {n} steps. Number only the symbols that "
+            "occur, for instance with numpy.unique(X, return_inverse=True), or give them as strings."
         )
     return np.arange(size)
 
 
 def encode_symbols(block: Block, symbols: np.ndarray) -> np.ndarray:
-    """Numbers of a block's symbols in the alphabet, shape (n, 1)."""
+    """Encode a block's symbols by their numbers in the alphabet, shape (n, 1)."""
     values = _read_symbols(block)
     is_known = np.isin(values, symbols)
     if not is_known.all():
         place = int(np.argmin(is_known))
         listed = ", ".join(map(str, symbols[:5])) + (", ..." if len(symbols) > 5 else "")
         raise LatentiaError(
-            f"Symbol {str(values[place])!r} in row {block.rows[place]} is outside the alphabet of {len(symbols)} symbols ({listed}). "
-            "Drop such steps, or map them, before the fit too, to a symbol for rare ones."
+            f"Symbol {str(values[place])!r} in row {block.rows[place]} is outside the alphabet of {len(symbols)} symbols "
+            f"({listed}). Drop such steps, or map them to a symbol for rare ones, before the fit too."
         )
     return np.searchsorted(symbols, values)[:, None]
 
 
 def encode_symbol_blocks(blocks: Blocks, symbols: np.ndarray) -> Blocks:
-    """Blocks of symbols as blocks of their numbers, (n, 1), and lengths."""
+    """Encode blocks of symbols by their numbers, (n, 1); the lengths stay."""
 
     def encode(block: Block) -> list[Any]:
         if symbols.dtype.kind not in "iu" and block[0].dtype.kind not in "USO":
-            raise LatentiaError("The model was fitted on strings, and Blocks hold numbers: give strings as an array.")
+            raise LatentiaError("Expected strings, as in the fit; Blocks hold numbers. Give strings as an array.")
         return [encode_symbols(block, symbols), block[-1]]
 
     return blocks.map(encode, [(blocks.n_rows, 1)])
 
 
 def read_vectors(table: np.ndarray, missing: bool = False) -> np.ndarray:
-    """Finite numbers, shape (n, D); NaN where cells may be missing."""
+    """Read finite numbers, shape (n, D); NaN is allowed if cells may be missing."""
     return np.asarray(number_table(table, missing=missing))
 
 
 def find_present(table: np.ndarray) -> np.ndarray:
-    """Which steps of a table are there, shape (n,): all of a missing one is None or NaN.
+    """Mark the observed steps of a table, shape (n,): every cell of a missing step is None or NaN.
 
-    One that is there in part counts as there.
+    A step with some missing cells counts as observed.
     """
     if table.dtype.kind == "f":
         is_present = ~np.isnan(table).all(axis=1)
@@ -190,12 +192,12 @@ def find_present(table: np.ndarray) -> np.ndarray:
 
 
 def select_rows(block: Block, is_kept: np.ndarray) -> Block:
-    """A block of one table with some of its rows."""
+    """Select rows of a block of one table."""
     return Block.of([block[0][is_kept]], rows=block.rows[is_kept])
 
 
 def insert_missing(values: np.ndarray, is_present: np.ndarray, missing: float) -> np.ndarray:
-    """The steps that are there among the others, for which ``missing`` stands."""
+    """Insert ``missing`` in the places of missing steps."""
     if is_present.all():
         return values
     table = np.full((len(is_present), values.shape[1]), missing, values.dtype)
@@ -204,23 +206,23 @@ def insert_missing(values: np.ndarray, is_present: np.ndarray, missing: float) -
 
 
 def drop_missing(blocks: Blocks, missing: Callable[[np.ndarray], np.ndarray]) -> Blocks:
-    """The steps of an array without the missing ones, which cut sequences."""
+    """Drop missing steps; a sequence is cut where one was."""
     is_missing = np.concatenate([missing(block[0]) for block in blocks])
     if not is_missing.any():
         return blocks
     rows, piece_lengths = cut_sequences(~is_missing, np.asarray(blocks.lengths))
     if piece_lengths.max() < 3:
-        raise LatentiaError("No three consecutive steps are there: too many are missing (None or NaN).")
+        raise LatentiaError("Expected three consecutive observed steps somewhere; too many are missing (None or NaN).")
     return Blocks.from_array(blocks.table()[rows], lengths=piece_lengths)
 
 
 def sequence_blocks(values: np.ndarray, lengths: Any) -> Blocks:
-    """Blocks of steps and the lengths of their sequences; by default there is one."""
+    """Build blocks of steps and the lengths of their sequences; by default there is one sequence."""
     return Blocks.from_array(values, lengths=[len(values)] if lengths is None else lengths)
 
 
 def check_lengths(blocks: Blocks) -> Blocks:
-    """The blocks, if some sequence has three steps; a warning for sequences that have not."""
+    """Return the blocks if some sequence has three steps; warn of shorter sequences."""
     lengths = np.asarray(blocks.lengths)
     short = int((lengths < 3).sum())
     if short == len(lengths):
@@ -237,7 +239,7 @@ def check_lengths(blocks: Blocks) -> Blocks:
 
 
 def select_groups(blocks: Blocks, groups: tuple[int, ...], folds: Any) -> Blocks:
-    """The steps of some groups of stretches as sequences of their own, in memory; those of all groups as they are."""
+    """Select the steps of some groups, as sequences in memory; return the blocks themselves for all groups."""
     if set(groups) == set(folds.all):
         return blocks
     steps, lengths = [], []
@@ -246,12 +248,14 @@ def select_groups(blocks: Blocks, groups: tuple[int, ...], folds: Any) -> Blocks
         steps.append(block[0][rows])
         lengths.append(piece_lengths)
     if not any(map(len, steps)):
-        raise LatentiaError("A part of the data has no steps: there are too few to be split.")
+        raise LatentiaError(
+            "Too few steps to split: a part of the data would have none. Give more steps, or n_splits=0."
+        )
     return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
 
 
 def sample_stretches(blocks: Blocks, max_steps: int, stretch: int) -> Blocks:
-    """Up to ``most`` steps in stretches of up to ``stretch`` neighbours, evenly from up to 16 blocks, in memory."""
+    """Sample up to ``max_steps`` steps in stretches of up to ``stretch`` neighbours, from up to 16 blocks, in memory."""
     numbers = np.unique(np.linspace(0, len(blocks) - 1, min(len(blocks), _MAX_SAMPLED_BLOCKS)).round().astype(int))
     steps, lengths = [], []
     for number in numbers:
@@ -268,7 +272,7 @@ def sample_stretches(blocks: Blocks, max_steps: int, stretch: int) -> Blocks:
 
 
 def sample_even_stretches(blocks: Blocks, max_steps: int, stretch: int) -> Blocks:
-    """Return about ``most`` steps in memory, in evenly spread stretches: the same ones however steps are cut into blocks."""
+    """Sample about ``max_steps`` steps in even stretches, in memory; the cut into blocks does not matter."""
     stride = -(-blocks.n_rows // max_steps)
     steps, lengths = [], []
     for block in blocks:
@@ -279,7 +283,7 @@ def sample_even_stretches(blocks: Blocks, max_steps: int, stretch: int) -> Block
 
 
 def cut_sequences(is_kept: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the steps that are kept, and the lengths of the pieces that they make of the sequences."""
+    """Return the positions of the kept steps, and the lengths of the pieces into which they cut the sequences."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     rows = np.flatnonzero(is_kept)
     breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(sequence[rows]) > 0)) + 1
@@ -288,34 +292,34 @@ def cut_sequences(is_kept: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray,
 
 
 def iterate_from_first(X: Any, first: Block) -> Iterator[Block]:
-    """The first block, and those after it."""
+    """Yield the first block and all later ones."""
     yield first
     if isinstance(X, Blocks):
         yield from (X[number] for number in range(first.number + 1, len(X)))
 
 
 def _read_symbols(block: Block) -> np.ndarray:
-    """The one column of a block as strings or integers, shape (n,)."""
+    """Read the one column of a block as strings or integers, shape (n,)."""
     values = block[0][:, 0]
     if values.dtype.kind == "O":
         for row, value in zip(block.rows, values.tolist(), strict=True):
             if hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
                 raise LatentiaError(
-                    f"Row {row} holds a {type(value).__name__}: symbols must be whole numbers or strings. Join sequences, with "
-                    "numpy.concatenate, and give their lengths."
+                    f"Expected symbols that are whole numbers or strings; row {row} holds a {type(value).__name__}. Join "
+                    "sequences with numpy.concatenate, and give their lengths."
                 )
             if is_missing(value):
-                raise LatentiaError(f"Row {row} has no symbol: drop it, or give one for such rows.")
+                raise LatentiaError(f"Row {row} has no symbol: drop it, or give such rows a symbol.")
         return values.astype(str)
     if values.dtype.kind not in "fiubUS":
-        raise LatentiaError(f"Symbols of type {values.dtype}: whole numbers or strings are needed.")
+        raise LatentiaError(f"Expected symbols that are whole numbers or strings; found type {values.dtype}.")
     if values.dtype.kind != "f":
         return values
-    with np.errstate(invalid="ignore"):  # of infinity
+    with np.errstate(invalid="ignore"):  # Infinity has no remainder.
         is_whole = (values % 1 == 0) & (np.abs(values) < np.float64(_LARGEST_SYMBOL))
     if not is_whole.all():
         place = int(np.argmin(is_whole))
         raise LatentiaError(
-            f"Symbol {values[place]} in row {block.rows[place]}: symbols must be whole numbers or strings."
+            f"Expected symbols that are whole numbers or strings; row {block.rows[place]} holds {values[place]}."
         )
     return values.astype(np.int64)

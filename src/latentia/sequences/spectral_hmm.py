@@ -1,9 +1,9 @@
 """Hidden Markov models by tensor decomposition.
 
-Model. A chain of K states starts in state i with probability pi_i and moves from i to j with probability T_ij. In
-state i it shows the symbol x with probability O_ix, a vector with mean O_i and independent Gaussian features, or
-independent Poisson counts with means O_i. Given the state of step t + 1, the steps t, t + 1 and t + 2 are independent
-views, and the means of the middle one are the rows of O.
+Model. A chain of K states starts in state i with probability pi_i and moves from i to j with probability T_ij. State i
+emits the symbol x with probability O_ix, or a vector with mean O_i and independent Gaussian features, or independent
+Poisson counts with means O_i. Given the state of step t + 1, the steps t, t + 1 and t + 2 are independent views, and
+the means of the middle view are the rows of O.
 
 Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, section 7.3.3, Proposition
 7.6.
@@ -92,27 +92,26 @@ from ._steps import (
 )
 from .recursions import forward_backward, log_likelihood
 
-_OVERSAMPLE = 12
-_MAX_SYMBOLS = 100  # of which counts are kept
-_RACE_STEPS = 10  # E-steps in which starts race, and all that are made from classes of symbols
-_PIECE_STEPS = 200  # steps of a stretch of which the likelihood is one number
-_SAMPLE_STEPS, _SAMPLE_STRETCH = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
-_MAX_CHANGE = 3.0  # of the expected error, in the course of the data
-_MAX_GAIN = 0.65  # nats for each parameter of a state more
-_MIN_HALF_SHARE = 0.1  # of a state's steps, for comparing both halves
-_MIN_SINGULAR = 1e-3  # of the transition matrix
+_OVERSAMPLE = 12  # directions beyond the number of states
+_MAX_SYMBOLS = 100  # alphabet of which keep_moments counts views
+_RACE_STEPS = 10  # E-steps in which starts race, and all E-steps from classes of symbols
+_PIECE_STEPS = 200  # steps of a stretch whose likelihood is one number
+_SAMPLE_STEPS, _SAMPLE_STRETCH = 10_000, 1000  # steps whose likelihood is compared, and length of their stretches
+_MAX_CHANGE = 3.0  # change between the halves of the time, in expected errors
+_MAX_GAIN = 0.65  # nats per parameter of an additional state
+_MIN_HALF_SHARE = 0.1  # A state needs this share of its steps in each half of the time to be compared.
+_MIN_SINGULAR = 1e-3  # smallest singular value of the transition matrix
 
 
 class SpectralHMM(ChainMethods, AdditiveSequences):
     """Hidden Markov model of symbols, vectors or counts, fitted by tensor decomposition.
 
-    The fit is deterministic, makes some passes over the data, and gives an expected error for every state.
+    The fit is deterministic, makes a few passes over the data, and gives an expected error for every state.
 
-    Choose it for sequences where Baum-Welch from random starts gives another answer each time. It needs some thousands of
-    steps, and states that are each visited. The moments need emissions that are linearly independent (for vectors: means that
-    are affinely independent, so at least K - 1 features), and a transition matrix of full rank: states that are told apart by
-    their neighbours as well as by themselves. Where vectors or counts lack this, EM starts from clusters alone, and the
-    evidence lacks the lines on moments.
+    Choose it where Baum-Welch from random starts gives a different answer each time. It needs some thousands of steps, and
+    every state must be visited. The moments need emissions that are linearly independent (for vectors: means that are affinely
+    independent, so at least K - 1 features), and a transition matrix of full rank, so that neighbours distinguish states too.
+    Where vectors or counts lack this, EM starts from clusters alone, and the evidence lacks the lines on moments.
 
     Parameters
     ----------
@@ -121,30 +120,31 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     kind : {"auto", "symbols", "vectors", "counts"}, default="auto"
-        What the steps are. "auto" takes strings and a single column of integers as symbols, all else as vectors, and refuses
-        a column of whole numbers with gaps, which may be either. "counts" are whole numbers in one or more columns, Poisson
-        and independent given the state.
+        Kind of the steps. "auto" takes strings and a single column of integers as symbols, anything else as vectors, and
+        refuses a column of whole numbers with gaps, which may be either. "counts" are whole numbers in one or more columns,
+        Poisson and independent given the state.
     n_symbols : int, optional
         Size of the alphabet, where integers stand for symbols; by default one more than the largest.
     refine : int or "auto", default="auto"
-        EM (Baum-Welch) from the moments: "auto" makes accelerated steps until they converge, a number that many plain
-        ones, each a pass over the data. 0 keeps to the theorem. Expected errors of a refined chain hold half of the data in
+        EM (Baum-Welch) from the moments: "auto" makes accelerated steps until they converge, a number that many plain steps,
+        each a pass over the data. 0 keeps to the theorem. The expected errors of a refined chain need half of the data in
         memory. See ``refinement_``, and *EM has converged* in the evidence.
     covariance_type : {"diag", "full", "tied"}, default="diag"
-        Of vectors: whether features are independent given the state, each state has a covariance matrix, or all states share
-        one. EM (plain steps, until they converge) learns matrices after the moments, which take features as independent.
+        For vectors: features are independent given the state ("diag"), each state has a covariance matrix ("full"), or all
+        states share one ("tied"). EM (plain steps, until they converge) learns matrices after the moments, which take features
+        as independent.
     init : dict or fitted chain, optional
-        Where EM starts, instead of the moments: ``startprob`` (K,), ``transmat`` (K, K) and ``emissionprob`` (K, S) or
-        ``means`` (K, D) and, of vectors, if wanted, ``variances`` (K, D); or a fitted model with these attributes.
+        Start of EM, instead of the moments: ``startprob`` (K,), ``transmat`` (K, K) and ``emissionprob`` (K, S) or ``means``
+        (K, D), and optionally, for vectors, ``variances`` (K, D); or a fitted model with these attributes.
         Probabilities of zero stay zero, so that a chain can be made to go from left to right only. The evidence still needs
         the moments.
     n_splits : int, default=3
-        Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They cost no pass over
-        the data; with ``refine`` a single split is used, which costs as much as refining. With 0 no errors are measured.
+        Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They need no pass over the
+        data; with ``refine`` a single split is used, which costs as much as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
-        Whether to keep counts of what comes before and after each of at most 100 symbols, so that sequences can be added
-        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 32 S (2 S + 1)^2 bytes, 132 MB at most. Of
-        vectors there are no such counts. The answer is then the theorem's.
+        Whether to keep counts of what precedes and follows each of at most 100 symbols, so that sequences can be added
+        (`partial_fit`) and removed (`forget`), and models merged (`latentia.merge`): 32 S (2 S + 1)^2 bytes, at most 132 MB.
+        Only symbols have such counts. The answer is then the theorem's.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -155,42 +155,41 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     Attributes
     ----------
     startprob_ : ndarray of shape (K,)
-        Distribution of the first state. With fewer than ten sequences per state, EM starts it from that of any step.
+        Distribution of the first state. With fewer than ten sequences per state, EM starts it from the shares of all steps.
     transmat_ : ndarray of shape (K, K)
-        Row i says where state i moves; rows sum to one.
+        Row i has the probabilities of the next state after state i; rows sum to one.
     emissionprob_ : ndarray of shape (K, S)
         Symbol probabilities of the states, for symbols; rows sum to one.
     means_, variances_ : ndarray of shape (K, D)
-        Means and variances of the features in each state, for vectors. For counts both are the rates.
+        Means and variances of the features in each state, for vectors. For counts both equal the rates.
     covariances_ : ndarray of shape (K, D, D), or (D, D) if tied
-        With ``covariance_type`` "full" or "tied" alone.
+        Only with ``covariance_type`` "full" or "tied".
     weights_ : ndarray of shape (K,)
-        Shares of the steps in each state, in decreasing order: those in the long run, or, with ten sequences per state or
-        more, those of sequences as long as these, which differ where a state is never left.
+        Shares of the steps in each state, in decreasing order: in the long run, or, with at least ten sequences per state, in
+        sequences of the same lengths, which differ if a state is never left.
     stationary_ : ndarray of shape (K,)
         Shares in the long run.
     start_ : {"moments", "classes", "clusters", "init"}
-        What EM started from.
+        Start of EM.
     symbols_ : ndarray of shape (S,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     unseen_ : ndarray of shape (K,)
-        Probability that a state shows one of the symbols that are not in the fitted data, where ``n_symbols`` allows for
-        such: by leaving one step out. `score`, `predict` and all that reads new sequences use it; ``emissionprob_`` is as
-        fitted.
+        Probability that a state emits a symbol that is not in the fitted data, if ``n_symbols`` allows for such, estimated by
+        leaving one step out. `score`, `predict` and all methods for new sequences use it; ``emissionprob_`` is as fitted.
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        Kept counts: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance
         of its distribution (0 to 2); else the l2 distance of its mean in standard deviations of the features. They
-        are widened where the fit leaves more of the moments than noise is.
+        grow if the fit misses more of the moments than noise explains.
     refinement_ : ndarray of shape (n_steps,)
-        Log-likelihood of the data at every step of EM, in nats: its history.
+        Log-likelihood of the data at every step of EM, in nats.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
+        True if further steps would gain only a negligible amount; only ``refine="auto"`` checks this.
     n_passes_ : int
-        Number of passes over the data, those for the expected errors not counted.
+        Number of passes over the data, without those for the expected errors.
 
     Notes
     -----
@@ -203,22 +202,22 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
        reads them off the third view's means; negative entries are cut.
     4. With more than 2 (K + 12) symbols the moments are taken in the K + 12 leading directions in which steps depend
        on their neighbours, symbols being weighted by the fourth root of their inverse frequency: by the root, as for
-       documents, rare ones drown the others in noise. It takes eight passes.
+       documents, rare ones drown the others in noise. This takes eight passes.
     5. All steps of a sequence are used, as if it were stationary; the thesis takes the first three of many sequences.
     6. For vectors, variances of features come from E[x^2 | state], as the means do.
     7. ``refine`` is Baum-Welch with 0.01 pseudo-counts. It starts from distributions mixed with 1% of the symbols'
-       frequencies (and of the states', for transitions), so that nothing is impossible.
-    8. With more than 2 (K + 12) symbols a second start competes with the moments': classes of symbols that are learned from
+       frequencies (for transitions, of the states' shares), so that nothing is impossible.
+    8. With more than 2 (K + 12) symbols a second start competes with the moments: classes of symbols that are learned from
        their neighbours, as in text. Both take ten steps, and the likelier one goes on; from classes "auto" stops there,
-       since on text later steps gain little on new sentences and make states fit the parts of speech less.
-    9. Of vectors, clusters compete with the moments in the same way: of steps, of steps with their neighbours, and of means and
-       deviations in windows. They race on some 5,000 steps, and fit any number of states, from one column on.
-    10. Steps may be missing: None or NaN in an array (single symbols as numbers need ``kind="symbols"``). The moments leave
-        them out, as if the sequence began anew, and EM and likelihoods sum over what they may have been. Single cells of
-        vectors may be missing as well, of counts only whole steps.
+       since on text later steps gain little on new sentences and fit the parts of speech less well.
+    9. For vectors, clusters compete with the moments in the same way: of steps, of steps with their neighbours, and of means
+       and deviations in windows. They race on about 5,000 steps, and give any number of states even from one column.
+    10. Steps may be missing: None or NaN in an array (single symbols as numbers need ``kind="symbols"``). The moments drop
+        them, as if a new sequence began, and EM and likelihoods sum over their possible values. For vectors single cells may
+        be missing too, for counts only whole steps.
 
-    11. Counts come with indicators, whether each is at most one of a few quantiles of its column, so that one column carries
-        more than two states. Clusters are those of the roots of counts. EM has 0.01 pseudo-steps with a count of one.
+    11. Counts come with indicators whether a count is at most a quantile of its column, so that one column carries more than
+        two states. Clusters are those of the roots of counts. EM has 0.01 pseudo-steps with a count of one.
 
     References
     ----------
@@ -282,9 +281,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     def _check_parameters(self) -> None:
         for name, default in (("covariance_type", "diag"), ("init", None)):
             if not self.refine and getattr(self, name) is not default and getattr(self, name) != default:
-                raise LatentiaError(f"refine=0: {name} is of EM, which this leaves out.")
+                raise LatentiaError(f"refine=0: {name} needs EM, which refine=0 skips.")
         if self.kind == "counts" and self.covariance_type != "diag":
-            raise LatentiaError("kind='counts': covariance_type is of vectors; rates are all that counts have.")
+            raise LatentiaError("kind='counts': leave covariance_type out; it needs vectors.")
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
@@ -295,8 +294,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         Parameters
         ----------
         X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
-            Or a list of sequences, each a list of symbols or of vectors, or a string of symbols between blanks.
-            Sequences one after another. In an array None and NaN are missing steps, or single cells of vectors.
+            Sequences one after another; or a list of sequences, each a list of symbols or vectors, or a string of symbols
+            between blanks. In an array None and NaN are missing steps, or single missing cells of vectors.
         lengths : array-like of int, shape (n_sequences,), optional
             Lengths of the sequences, in order; by default there is one.
 
@@ -307,8 +306,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN or infinite entries where they do not mark missing steps,
-            if the lengths do not add up to the steps, or if too few steps are left.
+            If a parameter is out of its range, if X has infinite entries or NaN that does not mark a missing step, if the
+            lengths do not add up to the number of steps, or if too few steps remain.
         """
         return self._fit_stages(self._read(X, lengths))
 
@@ -316,7 +315,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         return rows.folds(self._seed)
 
     def _moments(self, rows: _Steps, folds: Folds) -> _Moments:
-        """Passes over the data: columns, coordinates of neighbours, and moments of three steps and of first ones."""
+        """Pass over the data: columns, coordinates of neighbours, and moments of three steps and of first steps."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         kind, table = self._kind, self._kind.moment_blocks(rows.observed)
         columns, table, share = _summarise_columns(table, rows.has_gaps, options)
@@ -352,16 +351,18 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     def _sums(self, rows: _Steps, folds: Folds, like: Any) -> CountSums:
         if not isinstance(self._kind, Symbols):
             raise LatentiaError(
-                "Expected symbols, found vectors: moments are kept of symbols alone, whose counts add up. Fit all sequences "
-                "together, without keep_moments."
+                "keep_moments: expected symbols, whose counts add up; found vectors. Fit all sequences together, without "
+                "keep_moments."
             )
         if self.init is not None:
-            raise LatentiaError("kept moments say where the chain starts: leave init out, or fit without keep_moments.")
+            raise LatentiaError(
+                "keep_moments: the kept moments give the start. Leave init out, or fit without keep_moments."
+            )
         check_symbols(len(self.symbols_), _MAX_SYMBOLS)
         return count_views(rows.observed, folds, len(self.symbols_), n_jobs=self.n_jobs, progress=self.verbose)
 
     def _of_sums(self, sums: CountSums) -> _Moments:
-        """The same as of rows, in one pass."""
+        """Compute the moments from kept counts."""
         self._kind, tables = Symbols(self.symbols_), sums.tables
         marginal, lengths = tables["symbols"] / sums.n_rows, sequence_lengths(sums)
         scaling = self._kind.scaling(ColumnMoments(sums.n_rows, marginal, marginal * (1 - marginal)))
@@ -381,7 +382,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         )
 
     def _recover(self, moments: _Moments, subset: Subset, full_fit: Any) -> _Recovery | None:
-        """What the moments say; None where they do not carry the states of vectors, and EM starts from clusters."""
+        """Recover the chain from the moments; None if they do not carry the states, so that EM starts from clusters."""
         if self.n_components > moments.max_states:
             return None
         try:
@@ -392,7 +393,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             return None
 
     def _recover_by_moments(self, moments: _Moments, groups: tuple[int, ...]) -> _Recovery:
-        """Emissions from the middle view, transitions from neighbours."""
+        """Recover emissions from the middle view and transitions from neighbours."""
         m, starts, k = moments.sum_groups(groups), moments.starts, self.n_components
         frame = common_frame(m, k)
         decomposition = decompose(frame.tensor, k, self._seed)
@@ -412,14 +413,14 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         return _Recovery(Chain(startprob, distributions(joint, shares), emissions, variances), frame, decomposition)
 
     def _refine(self, recovered: _Recovery | None, moments: _Moments, subset: Subset, full_fit: Any) -> _ChainFit:
-        """EM on the steps, from the best start."""
+        """Run EM on the steps, from the best start."""
         chain = None if recovered is None else recovered.chain
         if chain is not None and not self.refine:
             return _ChainFit(chain.sorted(moments.lengths), Refinement.none())
         return self._run_em(_collect_starts(self, chain, moments, subset), moments, subset)
 
     def _restart(self, model: _ChainFit, moments: _Moments, subset: Subset) -> _ChainFit | None:
-        """Not from classes, which are made of each part's own steps, and are not refined to the end."""
+        """Restart EM, except from classes, which depend on the steps of each part and do not run to convergence."""
         if not self.refine or model.start == "classes":
             return None
         return self._run_em({"moments": model.parameters}, moments, subset)
@@ -430,7 +431,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         )
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
-        """Probabilities of the states in some stretches."""
+        """Return the probabilities of the states in sampled stretches."""
         sample = sample_stretches(fitted.rows.observed, _SAMPLE_STEPS, _SAMPLE_STRETCH)
         posteriors = [forward_backward(*self._kind.recursion_arguments(self._chain, block))[1] for block in sample]
         return ComponentView(np.vstack(posteriors).T, ordered=False)
@@ -440,7 +441,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         return self._kind.max_distance
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """What the fit leaves of the moments, errors of parts, changes in the course of the data, and independent steps."""
+        """Check misfit of the moments, expected errors, changes over time, and a model of independent steps."""
         moments: _Moments = fitted.moments
         refined: _ChainFit = fitted.model
         lines, n_steps = list[Check](), moments.sum_groups(moments.folds.all).n
@@ -460,7 +461,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         return checks + _compare_with_independence(self, fitted), parts
 
     def _run_em(self, starts: dict[str, Chain], moments: _Moments, part: Subset) -> _ChainFit:
-        """After EM from the start that leads highest."""
+        """Run EM from the start that reaches the highest likelihood."""
         kind, e_step = moments.kind, over(part.rows, self.n_jobs, self.verbose)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
         won = race_updates(updates, e_step, self.refine, _RACE_STEPS, most={"classes": _RACE_STEPS})
@@ -496,16 +497,16 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         if type(other._kind) is not type(self._kind):
-            raise LatentiaError("expected steps of the kind of those of the fit, found others.", parameter="X")
+            raise LatentiaError("expected steps of the same kind as in the fit.", parameter="X")
         first, second = self._chain.emissions, other._chain.emissions
         return self._kind.distances_to_model(first, second, other._kind, self._deviations)
 
     def _widths(self) -> dict[str, Any]:
-        """Return the number of columns that say something of their own: halves have no others."""
+        """Return the number of linearly independent columns, which halves share."""
         return {"columns": np.size(self._deviations)}
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        """Arguments of `fit` for two halves, made of stretches of the sequences."""
+        """Build the arguments of `fit` for two halves of stretches of the sequences."""
         model = SpectralHMM(**self.get_params())
         steps = model._read(X, fit_parameters.get("lengths"))
         folds = steps.folds(random_state)
@@ -534,7 +535,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         draws, states = rng.random(n_samples), np.empty(n_samples, np.int64)
         cumulated = np.cumsum(np.vstack([self.transmat_, self.startprob_]), axis=1)
-        state = last = len(self.startprob_)  # the last row: where a sequence starts
+        state = last = len(self.startprob_)  # The last row holds the start of a sequence.
         for t, draw in enumerate(draws):
             state = min(int(np.searchsorted(cumulated[state], draw, side="right")), last - 1)
             states[t] = state
@@ -546,7 +547,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         return k - 1 + k * (k - 1) + self._kind.n_parameters(self._chain)
 
     def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Symbols that the fit has not seen are possible, and counted."""
+        """Give symbols that are not in the fitted data the probability of ``unseen_``, with a warning."""
         chain, unseen, n = self._chain, np.empty(0, int), 0
         if chain.variances is None and self.unseen_.any():
             is_new = np.asarray(~chain.emissions.any(axis=0))
@@ -559,12 +560,12 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             yield int((~self._kind.missing(block[0])).sum()), self._kind.recursion_arguments(chain, block)
         if n:
             warn(
-                f"Steps with symbols that do not occur in the fitted data: {n}. Their probability is that of unseen_.",
+                f"{n} steps have symbols that do not occur in the fitted data; unseen_ gives their probability.",
                 LatentiaWarning,
             )
 
     def _read(self, X: Any, lengths: Any = None, *, reset: bool = True) -> _Steps:
-        """The steps of a fit."""
+        """Read the steps of a fit."""
         all_steps, is_read = self._encode(X, lengths, reset), isinstance(X, Blocks)
         observed_steps = all_steps if is_read else drop_missing(all_steps, self._kind.missing)
         has_gaps = (
@@ -581,7 +582,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         return _Steps(all_steps, observed_steps, int(is_read and isinstance(self._kind, Symbols | Counts)), has_gaps)
 
     def _encode(self, X: Any, lengths: Any, reset: bool) -> Blocks:
-        """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
+        """Encode steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
         X, lengths = join_sequences(X, lengths, self.kind)
         first = read_first_block(X, lengths)
         width = first[0].shape[1]
@@ -599,10 +600,10 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
                 self.symbols_ = find_alphabet(blocks_with_steps, self.n_symbols)
                 self._kind = Symbols(self.symbols_)
         elif width != self.n_features_in_:
-            raise LatentiaError(f"X has {width} features and the model was fitted on {self.n_features_in_}.")
+            raise LatentiaError(f"Expected {self.n_features_in_} features, as in the fit; X has {width}.")
         if not isinstance(X, Blocks):
             blocks = sequence_blocks(self._kind.encode_array(first), lengths)
-        else:  # a fit's statistics refuse what is no number, and the encoding of symbols does
+        else:  # The statistics of a fit, and the encoding of symbols, check for numbers themselves.
             blocks = (
                 self._kind.encode_blocks(X) if reset or isinstance(self._kind, Symbols | Counts) else finite_blocks(X)
             )
@@ -616,7 +617,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if isinstance(self._kind, Symbols) is not is_symbols or isinstance(self._kind, Counts) is not (
             self.kind == "counts"
         ):
-            raise LatentiaError("_kind is not that of the steps")
+            raise LatentiaError("_kind does not fit the steps")
         needed = ("emissionprob_", "unseen_") if is_symbols else ("means_", "variances_")
         if any(name not in attributes for name in needed) or (chain.variances is None) is not is_symbols:
             raise LatentiaError(f"{needed[0]} is missing")
@@ -639,7 +640,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
 
 
 def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
-    """Give what the states show of the columns that were kept entries for all columns."""
+    """Extend means and variances from the fitted columns to all columns."""
     model.means_ = span.points(model.means_)
     model.variances_ = np.maximum(span.variances(model.variances_), of.LEAST)
     if "covariances_" in vars(model):
@@ -647,7 +648,7 @@ def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
 
 
 def _check_carried(kind: Emissions, scaling: Scaling, k: int, by_em: int = 0) -> None:
-    """Raise where neither the moments of the columns nor, of vectors, EM can carry the states."""
+    """Raise if neither the moments of the columns nor, for vectors, EM can carry the states."""
     max_states, reason, way_out = scaling.max_states, f"only {scaling.reason}", ""
     if not isinstance(kind, Symbols):
         way_out = " by moments alone; without refine=0, EM fits more from clusters"
@@ -661,7 +662,7 @@ def _check_carried(kind: Emissions, scaling: Scaling, k: int, by_em: int = 0) ->
 
 
 def _collect_starts(model: SpectralHMM, chain: Chain | None, moments: _Moments, part: Subset) -> dict[str, Chain]:
-    """Where EM may start: what was given, or the moments and what competes with them."""
+    """Collect the starts of EM: the user's own, or the moments and their rivals."""
     kind, k = moments.kind, model.n_components
     if model.init is not None:
         symbols = isinstance(kind, Symbols)
@@ -683,7 +684,7 @@ def _collect_starts(model: SpectralHMM, chain: Chain | None, moments: _Moments, 
 def _fit_covariances(
     diagonal: _ChainFit, starts: dict[str, Chain], kind: Vectors, deviations: np.ndarray, e_step: Any, steps: Refine
 ) -> _ChainFit:
-    """EM for covariance matrices, from where it has settled without, or from where that started: which is more likely."""
+    """Run EM for covariance matrices, from the converged diagonal chain or from its starts: the likeliest wins."""
     n_steps = 0
 
     def climb(start: Chain) -> tuple[float, Refinement]:
@@ -701,10 +702,10 @@ def _fit_covariances(
 
 
 def _compare_with_independence(model: SpectralHMM, fitted: Fitted) -> list[Check]:
-    """Whether the fit predicts some stretches better than a model in which steps are independent.
+    """Check that the fit predicts sampled stretches better than models without states.
 
-    Where there are many symbols, and fits on halves, each predicts stretches of the other half: a penalty that counts every
-    probability of every symbol is far above what rare ones add by chance.
+    With fits on halves, each predicts stretches of the other half: with many symbols, a penalty for every probability is far
+    above what rare symbols add by chance.
     """
     if fitted.rows is None:
         return []
@@ -735,9 +736,9 @@ def _compare_with_independence(model: SpectralHMM, fitted: Fitted) -> list[Check
 
 @dataclass(frozen=True)
 class _Steps:
-    """All steps, and those that are not missing, which cut sequences; the two are one where none is missing.
+    """All steps, and the observed ones, in which missing steps cut sequences; the same blocks if none is missing.
 
-    ``n_passes`` were made for the alphabet. With ``has_gaps``, single cells of vectors are missing.
+    ``n_passes`` counts the passes for the alphabet. With ``has_gaps``, single cells of vectors are missing.
     """
 
     all_steps: Blocks
@@ -750,11 +751,11 @@ class _Steps:
         return np.asarray(self.all_steps.lengths)
 
     def folds(self, seed: int) -> Folds:
-        """Four groups of neighbouring steps, some hundred stretches in each."""
+        """Assign steps to four groups of some hundred stretches each."""
         return deal_sequences(self.observed, seed, int(np.clip(self.observed.n_rows // 400, 10, 1000)))
 
     def group(self, groups: tuple[int, ...], folds: Folds) -> Blocks:
-        """What EM reads of some groups."""
+        """Select the steps of some groups for EM."""
         return self.all_steps if groups == folds.all else select_groups(self.observed, groups, folds)
 
 
@@ -771,7 +772,7 @@ class _TimeHalves:
 
 @dataclass(frozen=True)
 class _ChainFit:
-    """A chain, the refinement that it comes from, the start that won, and all passes that it took."""
+    """Refined chain, its refinement, the winning start, and the number of passes."""
 
     parameters: Chain
     refinement: Refinement
@@ -814,8 +815,8 @@ class _StartStatistic:
 class _Moments:
     """Means and standard deviations (1 for symbols) of the columns, moments of groups of steps, and first steps.
 
-    They carry ``most`` states. ``lengths`` are those of the sequences, and ``lengths_seen`` of the pieces that missing steps
-    cut them into. ``share`` is that of the cells of each column that are there; None where no single ones are missing.
+    They carry at most ``max_states`` states. ``lengths`` are those of the sequences, and ``observed_lengths`` those of the
+    pieces between missing steps. ``share`` is the share of observed cells in each column; None if no single cells are missing.
     """
 
     kind: Emissions
@@ -839,7 +840,7 @@ class _Moments:
 
     @property
     def column_deviations(self) -> np.ndarray:
-        """Standard deviations of the columns that moments are taken of."""
+        """Standard deviations of the columns that enter the moments."""
         return self.deviations if self.share is None else self.deviations / np.sqrt(self.share)
 
     @property
@@ -849,7 +850,7 @@ class _Moments:
 
 @dataclass(frozen=True)
 class _Recovery:
-    """The chain, and the frame and the decomposition that it comes from."""
+    """Recovered chain, with its frame and tensor decomposition."""
 
     chain: Chain
     frame: CommonFrame
@@ -859,9 +860,9 @@ class _Recovery:
 def _summarise_columns(
     table: Blocks, has_gaps: bool, options: dict[str, Any]
 ) -> tuple[ColumnMoments, Blocks, np.ndarray | None]:
-    """Columns of a table, the table that moments are taken of, and shares of cells that are there: one pass.
+    """Summarise columns in one pass: their moments, the table that enters the moments, and shares of observed cells.
 
-    Where cells are missing, the table is the one that stands for it in moments: see `latentia.moments.observed`.
+    If cells are missing, the returned table replaces the original in moments: see `latentia.moments.observed`.
     """
     if not has_gaps:
         return column_moments(table, **options), table, None
@@ -870,10 +871,10 @@ def _summarise_columns(
 
 
 def _build_view_statistic(coordinates: Coordinates, average: np.ndarray, folds: Folds, squares: bool) -> ViewMoments:
-    """Statistic: moments of past, step and future; the average stands for what is not there."""
+    """Build the statistic of the moments of past, step and future; the average replaces missing neighbours."""
     average = average @ coordinates.basis
     size = coordinates.size + coordinates.basis.shape[1]
-    ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # past and future come in coordinates
+    ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # Past and future are coordinates already.
     return ViewMoments(
         [ready, coordinates, ready],
         lambda block: build_step_views(block, coordinates, average, folds),
@@ -884,7 +885,7 @@ def _build_view_statistic(coordinates: Coordinates, average: np.ndarray, folds: 
 
 
 def _has_many_symbols(moments: _Moments, k: int) -> bool:
-    """Whether so many symbols occur that moments are taken in fewer directions."""
+    """Return True if so many symbols occur that moments are taken in fewer directions."""
     return isinstance(moments.kind, Symbols) and int((moments.marginal > 0).sum()) > 2 * (k + _OVERSAMPLE)
 
 
@@ -904,11 +905,11 @@ def _measure_tensor(recovery: _Recovery, moments: _Moments) -> TensorMeasured:
 
 
 def _compute_misfits(chain: Chain, recovery: _Recovery, moments: _Moments, surplus: bool) -> ViewMisfits:
-    """Of past, step and future.
+    """Compute the misfit of the chain to the moments of past, step and future.
 
-    Means of past and future given a state are those that the transitions say, or those that the data says if the emissions
-    are right, whichever leave less: the first are wrong where sequences do not start as they go on, and the second are nearly
-    all noise where states show nearly the same.
+    The means of past and future given a state come from the transitions, or from the data and the emissions, whichever
+    misfit is smaller: the first are wrong if the start of sequences is special, the second are noisy if states emit nearly
+    the same.
     """
     coordinates, sums, halves = moments.statistic.coordinates[1], moments.sum_groups(moments.folds.all), moments.halves
     expected_columns = moments.kind.expected_columns(chain.emissions)
@@ -931,7 +932,7 @@ def _compute_misfits(chain: Chain, recovery: _Recovery, moments: _Moments, surpl
     across = left_across_views(sums, halves, means, weights)
     if _has_many_symbols(
         moments, len(state_coordinates)
-    ):  # whose shares by least squares are noise where states are classes of them
+    ):  # Least-squares shares are noise if states are classes of symbols.
         across = min(
             across,
             left_across_views(sums, halves, [past, state_coordinates, future], inside),
@@ -941,20 +942,20 @@ def _compute_misfits(chain: Chain, recovery: _Recovery, moments: _Moments, surpl
 
 
 def _check_changes(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
-    """Whether states are the same in both halves of the time."""
+    """Check that states are the same in both halves of the time."""
     ratio = float(np.median(changes) / max(float(np.median(errors)), np.finfo(float).tiny))
     return [
         Check(
             "the same over time", "|O_1 - O_2| / 2, of the error", ratio, at_most(_MAX_CHANGE, "times"),
-            "How far what states show moves between the halves of the data. Above the limit they change; errors are "
-            "at least as large as the change.", "not in the thesis", "caution",
-            "States change in the course of the data: fit parts of it, or take a trend out first.",
+            "Change of the states' emissions between the first and the second half of the data. Errors are at least as large "
+            "as the change.", "not in the thesis", "caution",
+            "States change over time: fit parts of the data, or remove a trend first.",
         )
     ]  # fmt: skip
 
 
 def _check_state_split(chain: Chain, moments: _Moments, steps: _Steps) -> tuple[Check, np.ndarray]:
-    """What a state more gains on some stretches, and, if that is much, how far each state is from the nearest of those then."""
+    """Check the gain of splitting a state on sampled stretches; if it is large, also return how far each state then moves."""
     kind, k, sample = (
         moments.kind,
         len(chain.startprob),
@@ -965,10 +966,10 @@ def _check_state_split(chain: Chain, moments: _Moments, steps: _Steps) -> tuple[
     check = Check(
         "one state more", "log-likelihood / parameters", gain / (2 * k + int((moments.marginal > 0).sum()) - 1),
         at_most(_MAX_GAIN, "nats"),
-        "What a chain with one of the states split in two gains within a few steps of EM, for each parameter more. Above the "
-        "limit a state stands for several, or steps depend on more than their states.",
+        "Gain of splitting one state in two, after a few steps of EM, per additional parameter. Above the limit a state stands "
+        "for several, or steps depend on more than their states.",
         "not in the thesis", "caution",
-        f"With a state more the steps are predicted clearly better: compare with {k + 1}.", k + 1,
+        f"One more state predicts the steps clearly better: compare with {k + 1}.", k + 1,
     )  # fmt: skip
     misses = (
         np.zeros(k)
@@ -979,7 +980,7 @@ def _check_state_split(chain: Chain, moments: _Moments, steps: _Steps) -> tuple[
 
 
 def _weigh_moments(refined: _ChainFit, fitted: Fitted, parts: PartErrors) -> tuple[PartErrors, list[Check]]:
-    """Widen errors by what the fit leaves of the moments, and build the lines on moments, where they carry the states."""
+    """Widen errors by the misfit of the moments, and build the checks on moments, if these carry the states."""
     moments: _Moments = fitted.moments
     if fitted.recovered is None:
         return parts, [_note_missing_moments(moments)]
@@ -994,11 +995,11 @@ def _weigh_moments(refined: _ChainFit, fitted: Fitted, parts: PartErrors) -> tup
 
 
 def _note_missing_moments(moments: _Moments) -> Check:
-    """Build the line on states that moments do not carry."""
+    """Build the check that says why those on moments are missing."""
     return Check(
         "states by moments", "states", float(moments.max_states), None,
-        "The moments do not carry as many states as were asked for, or not clearly: EM starts from clusters alone, and the "
-        "lines on moments are missing.", "not in the thesis",
+        "The moments carry fewer states than requested, or not clearly: EM starts from clusters alone, and the lines on "
+        "moments are missing.", "not in the thesis",
     )  # fmt: skip
 
 
@@ -1013,7 +1014,7 @@ def _build_checks(
         *convergence_checks(refined.refinement),
         Check(
             "smallest singular value of T", "sigma_K(T)", float(np.linalg.svd(chain.transmat, compute_uv=False)[-1]),
-            above(_MIN_SINGULAR), "Near zero, some states cannot be told apart by what comes before and after them.",
+            above(_MIN_SINGULAR), "Near zero, the steps before and after do not distinguish some states.",
             "Proposition 7.6",
         ),
         Check(
@@ -1024,21 +1025,21 @@ def _build_checks(
 
 
 def _check_missing_cells(share: np.ndarray | None) -> list[Check]:
-    """Build the line on single cells that are missing, where there are any."""
+    """Build the check on single missing cells, if there are any."""
     if share is None:
         return []
     meaning = (
-        "EM and likelihoods leave them out, and moments weigh the others up. What is missing must not depend on its value, nor "
-        "on which other cells are."
+        "EM and likelihoods skip them, and moments give the other cells more weight. Whether a cell is missing must not depend "
+        "on its value, nor on other missing cells."
     )
     return [Check("missing cells", "share", float(1 - share.mean()), None, meaning, "not in the thesis")]
 
 
 def _measure_changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int | None) -> np.ndarray:
-    """Half of the distance between what each state shows in the first and in the second half of the data, shape (K,).
+    """Measure half of the distance of each state's emissions between the halves of the time, shape (K,).
 
-    Groups that are dealt all over the data have every time in them, and are alike where states change. One step of EM on
-    each half in time tells: of noise alone it is about the error. States that hardly occur in one of them are not compared.
+    Random groups contain all times, and agree even if states change; so compare one step of EM on each half of the time. For
+    constant states the distance is about the error. States that hardly occur in one of the halves are not compared.
     """
     kind, emissions, visits = moments.kind, [], []
     order = _TimeHalves(steps.all_steps.n_rows)
@@ -1052,7 +1053,7 @@ def _measure_changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int
 
 
 def _compare_on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chain]) -> list[Check]:
-    """By fits on halves, each on stretches of the other half; symbols are mixed with 1% of all frequencies."""
+    """Compare fits on halves, each on stretches of the other half; symbols are mixed with 1% of all frequencies."""
     gained, trivial, against = [], [], ""
     for part, half in zip(parts, reversed(moments.folds.splits[0]), strict=True):
         sample = sample_stretches(select_groups(blocks, half, moments.folds), _SAMPLE_STEPS, _PIECE_STEPS)
@@ -1071,7 +1072,7 @@ def _compare_on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chai
 
 
 def _split_sequences(block: Block) -> Iterator[Block]:
-    """The sequences of a block, one by one."""
+    """Yield the sequences of a block, one by one."""
     ends = np.cumsum(block[-1])
     for start, end in zip(ends - block[-1], ends, strict=True):
         yield Block.of([*(part[start:end] for part in block[:-1]), np.array([end - start])])

@@ -1,4 +1,4 @@
-"""Hidden Markov chains of two states over large alphabets, from few steps a symbol.
+"""Hidden Markov chains of two states over large alphabets, from few steps per symbol.
 
 Model. A chain of two states with stationary shares pi and transitions T shows the symbol x in state i with probability
 p_i(x). Neighbouring symbols have the joint distribution
@@ -55,44 +55,44 @@ from ._steps import (
 from .recursions import log_likelihood
 from .updates import EmissionUpdate
 
-_MAX_SYMBOLS = 200  # whose triples, in four groups of steps, take 128 MB
-_UNIFORM_SHARE = 0.01  # share of the pseudo-steps of EM that is spread evenly over the symbols
-_MOMENT_WEIGHT = 0.1  # steps that the moments' symbols count as in EM, as a share of the data's
+_MAX_SYMBOLS = 200  # Their triples in four groups of steps take 128 MB.
+_UNIFORM_SHARE = 0.01  # share of EM's pseudo-steps that is spread evenly over the symbols
+_MOMENT_WEIGHT = 0.1  # weight of the moments' symbols in EM, as a share of the number of steps
 
 
 class TwoStateHMM(ChainMethods, AdditiveSequences):
     """Hidden Markov model of two states over a large alphabet, fitted by moments of pairs and triples of steps.
 
-    The fit is deterministic, and says when there is no second state.
+    The fit is deterministic, and reports when there is no second state.
 
-    Choose it for a switch between two regimes that show themselves in many symbols, each of which occurs from a few to some
-    hundred times, where Baum-Welch follows the noise. It needs some 5 M steps for M symbols: from M steps no test tells the
-    chain from independent draws with probability above 0.71 (`latentia.evidence.bounds.two_state_detection`), and
-    ``detected_`` is False. For more states, or some tens of symbols, use `SpectralHMM`.
+    Choose it for a switch between two regimes that differ in many symbols, each of which occurs a few to some hundred times,
+    where Baum-Welch follows the noise. It needs about 5 M steps for M symbols: from M steps no test distinguishes the chain
+    from independent draws with probability above 0.71 (`latentia.evidence.bounds.two_state_detection`), and ``detected_`` is
+    False. For more states, or some tens of symbols, use `SpectralHMM`.
 
     Parameters
     ----------
     n_components : int, default=2
-        Number of states, which is 2.
+        Number of states; always 2.
     n_symbols : int, optional
         Size of the alphabet M, where integers stand for symbols; by default one more than the largest.
     method : {"moments", "cubic"}, default="moments"
         "cubic" is the paper's equation for a symmetric chain on two super-words.
     cross_fit : int, default=4
-        Number of parts of the steps; the scores of each are along the direction found on the others. 1 takes all steps for
-        both, which biases the transitions where data is short.
+        Number of parts of the steps; the scores of each part are along the direction of the other parts. 1 uses all steps for
+        both, which biases the transitions if the data is short.
     tau : float, default=0.3
-        Symbols are scaled as if each had occurred tau N / M times more.
+        Symbols are scaled as if each had occurred tau N / M more times.
     refine : int or "auto", default="auto"
-        EM from the moments for the symbols, with the transitions kept: "auto" makes accelerated steps until they converge,
-        a number that many plain ones. 0 keeps to the theorem, and so does "auto" for the cubic. See ``refinement_``, and *EM
+        EM from the moments for the symbols, with fixed transitions: "auto" makes accelerated steps until they converge, a
+        number that many plain steps. 0 keeps to the theorem, and so does "auto" for the cubic. See ``refinement_``, and *EM
         has converged* in the evidence.
     pseudo_counts : float, default=0.2
-        With ``refine``: pseudo-steps per symbol that each state gets, spread as the symbols' frequencies. Beside these the
-        moments' symbols count as a tenth as many steps as the data.
+        With ``refine``: pseudo-steps per symbol that each state gets, in proportion to the symbols' frequencies. In addition,
+        the moments' symbols count as a tenth as many steps as the data.
     n_splits : int, default=1
-        With 0 no errors are measured. Expected errors are those of the moments, from halves of the steps; EM lowers the true
-        ones a little further.
+        With 0 no errors are measured. Expected errors are those of the moments, from halves of the steps; EM makes the true
+        errors a little smaller.
     keep_moments : bool, default=False
         Whether to keep counts of pairs and triples of symbols, of at most 200, so that sequences can be added (`partial_fit`),
         taken away (`forget`), and models merged (`latentia.merge`): 4 M^3 bytes and 24 M^2 for each part, 132 MB at most. The
@@ -107,9 +107,8 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     Attributes
     ----------
     detected_ : bool
-        Whether the chain was distinguished from independent draws: its eigenvalue is above the edge of the noise, and
-        neighbours' scores agree, on steps that the direction was not found on, by three standard deviations. Otherwise both
-        states have the symbols' frequencies.
+        True if the chain differs from independent draws: its eigenvalue is above the edge of the noise, and neighbours'
+        scores agree on held-out steps by three standard deviations. Otherwise both states have the symbols' frequencies.
     startprob_, weights_ : ndarray of shape (2,)
         Stationary shares, in decreasing order.
     transmat_ : ndarray of shape (2, 2)
@@ -125,16 +124,16 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     symbols_ : ndarray of shape (M,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        Kept counts: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of each state's symbols (``component_errors``),
-        from 0 to 2. They are widened by what two states leave of the pairs; copies of steps count once.
+        from 0 to 2. They grow with the part of the pairs that two states do not explain; copies of steps count once.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the steps at every step of EM, in nats.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
+        True if further steps would gain only a negligible amount; only ``refine="auto"`` checks this.
     n_passes_ : int
         Number of passes over the data.
 
@@ -143,15 +142,15 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     Differences from the paper:
 
     1. delta's direction comes from the shrunk scaled spectrum (`latentia.linalg.scaled`), not from bins.
-    2. The chain may be asymmetric: c_3 says by how much. No cubic is needed.
+    2. The chain may be asymmetric, by c_3. No cubic is needed.
     3. The paper's cubic for a symmetric chain, with super-words S = {delta > 0} and its complement, has the root lambda = 0
        twice: eliminating P(S | i) leaves P(SSS) - m^3 = m c_1 (2 + lambda), which "cubic" solves.
     4. The paper's B - rho rho^T = (1/2 - t) delta delta^T lacks a factor 1/2, and W is 1/2 [[1 - t, t], [t, 1 - t]].
-    5. Scores are along a direction found on other steps (cross-fitting), which the paper's independent batches are for.
-    6. Where lambda turns out to exceed 0.65, the direction is found anew on pairs one, two and three steps apart, whose scaled
-       counts are added by the weights 1, lambda and lambda^2.
-    7. ``refine`` and ``detected_`` are not in the paper. Maximum likelihood alone has worse symbols than the moments where
-       states are hardly apart; drawn towards those of the moments it has better ones.
+    5. Scores are along a direction fitted on other steps (cross-fitting), in place of the paper's independent batches.
+    6. If lambda exceeds 0.65, the direction is fitted again on pairs at lags one, two and three, whose scaled counts are added
+       with the weights 1, lambda and lambda^2.
+    7. ``refine`` and ``detected_`` are not in the paper. For states that differ little, maximum likelihood alone gives worse
+       symbols than the moments; shrunk towards the moments it gives better ones.
 
     References
     ----------
@@ -235,8 +234,8 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has NaN or infinite entries where they do not mark missing steps,
-            if the lengths do not add up to the steps, or if too few steps are left.
+            If a parameter is out of its range, if X has infinite entries or NaN that does not mark a missing step, if the
+            lengths do not add up to the number of steps, or if too few steps remain.
         """
         return self._fit_stages(self._read(X, lengths))
 
@@ -254,16 +253,16 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         return steps_from_sums(sums)
 
     def _moments(self, rows: _Sequences, folds: Folds) -> Steps:
-        """Pairs of steps one, two and three apart, counted in each stretch."""
+        """Count pairs of steps at lags one, two and three in each stretch."""
         return count_steps(rows.symbols, rows.lengths, folds.n, len(self.symbols_))
 
     def _recover(self, moments: Steps, subset: Subset, full_fit: Any) -> TwoStateRecovery:
-        """Theorem 1.5: the direction of the states' difference, and the moments of the scores along it.
+        """Recover the direction of the states' difference, and the moments of the scores along it (Theorem 1.5).
 
-        Neighbours tell whether there is a chain; where its memory is long, steps farther apart tell more of its symbols.
+        Neighbours decide whether there is a chain; if its memory is long, larger lags improve its symbols.
         """
         if np.count_nonzero(moments.occurrences) < 2:
-            raise LatentiaError("All steps show the same symbol: there are no states to find.")
+            raise LatentiaError("Expected several symbols; all steps have the same one, so that states cannot differ.")
         method = self._pairs
         first = method.recover(moments, (1.0,))
         return TwoStateRecovery(
@@ -271,7 +270,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         )
 
     def _refine(self, recovered: TwoStateRecovery, moments: Steps, subset: Subset, full_fit: Any) -> Refined:
-        """EM for the symbols."""
+        """Refine the symbols by EM."""
         if recovered.chain is None:
             return Refined(self._build_independent_chain(recovered.first, moments.marginal), Refinement.none())
         return self._run_em(recovered.chain, moments.marginal, subset.source)
@@ -288,7 +287,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         self.n_passes_ = 1 + len(self.refinement_)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """How well two states explain the pairs, expected errors, what the theorem assumes, and a model without states."""
+        """Check the fit of the pairs, expected errors, the theorem's assumptions, and a model without states."""
         learned: TwoStateRecovery = fitted.recovered
         steps: Steps = fitted.moments
         first, chain = learned.first, learned.chain
@@ -304,7 +303,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         return [*build_chain_checks(measured, steps.n), *convergence_checks(fitted.model.refinement), *against], parts
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
-        """By how the symbols of the two states differ, over the noise of their frequencies."""
+        """Measure how well halves agree on the difference of the two states, in units of the frequencies' noise."""
         recovery: PairRecovery = fitted.recovered.final
         if recovery.chain is None or not self.n_splits:
             return None
@@ -321,11 +320,11 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
 
     @property
     def _em_steps(self) -> Refine:
-        """Of EM, which the paper's equation does not have."""
+        """Steps of EM; none for the paper's equation by default."""
         return 0 if self.method == "cubic" and self.refine == "auto" else self.refine
 
     def _run_em(self, chain: Chain, marginal: np.ndarray, steps: _Sequences) -> Refined:
-        """After EM for the symbols, from ones of which none is impossible, and towards which they are drawn."""
+        """Run EM for the symbols from a smoothed chain, and shrink them towards it."""
         if not self._em_steps:
             return Refined(chain.sorted(), Refinement.none())
         size, start = len(marginal), chain.smooth(marginal)
@@ -336,7 +335,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         return Refined(Chain(chain.startprob, chain.transmat, *refinement.values).sorted(), refinement)
 
     def _build_independent_chain(self, first: PairRecovery, marginal: np.ndarray) -> Chain:
-        """What is said where no chain was detected: two states that are the same."""
+        """Build two equal states, with a warning that no chain was detected."""
         warn(
             f"No second state was detected: the eigenvalue {first.eigenvalue:.3g} is not above the noise, "
             f"{first.space.edge:.3g}, or neighbours' scores do not agree ({first.moments.deviations:.1f} standard deviations). "
@@ -349,7 +348,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         return symbol_distances((self.emissionprob_, self.symbols_), (other.emissionprob_, other.symbols_))
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        """Arguments of `fit` for two halves: alternate stretches of every sequence."""
+        """Build the arguments of `fit` for two halves: alternate stretches of every sequence."""
         model = TwoStateHMM(**self.get_params())
         symbols, lengths = model._read(X, fit_parameters.get("lengths"), reset=True)
         stretch = max(50, len(symbols) // 200)
@@ -363,7 +362,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     # --- evidence -----------------------------------------------------------------------------------------------
 
     def _expected_errors(self, recovery: PairRecovery, chain: Chain, steps: Steps, fit: PairFit | None) -> PartErrors:
-        """l1 errors of the states' symbols: what the moments say or halves of the steps, whichever is more."""
+        """Estimate l1 errors of the states' symbols: from the moments or from halves of the steps, whichever is larger."""
         if recovery.chain is None or fit is None:
             return PartErrors.none("No second state was detected.")
         if not self.n_splits:
@@ -403,14 +402,14 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
 
     @fitted
     def entropy_rate(self, n_steps: int = 200_000, random_state: Any = 0) -> float:
-        """Return the entropy of a step given all before it, in nats, from the likelihood of a sequence drawn from the model.
+        """Return the entropy of a step given all earlier steps, in nats, from the likelihood of a simulated sequence.
 
-        Below the order of M steps it cannot be learned to within 0.5 (Corollary 1.6); see ``evidence_``.
+        From fewer than about M steps it cannot be learned to within 0.5 (Corollary 1.6); see ``evidence_``.
 
         Parameters
         ----------
         n_steps : int, default=200000
-            Length of the sequence that is drawn.
+            Length of the simulated sequence.
         random_state : int, RandomState or Generator, default=0
             Seed of the draws.
 
@@ -429,13 +428,13 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         yield len(symbols), (self.startprob_, self.transmat_, log(self.emissionprob_.T), lengths, symbols)
 
     def _read(self, X: Any, lengths: Any = None, *, reset: bool = True) -> _Sequences:
-        """Symbol numbers (n,) and lengths of the sequences."""
+        """Read symbol numbers (n,) and lengths of the sequences."""
         steps, lengths = read_all_steps(X, lengths)
         has_symbols(steps[0], "symbols")
         if reset:
             self.symbols_, self.n_features_in_ = find_alphabet([steps], self.n_symbols), 1
             if len(self.symbols_) < 2:
-                raise LatentiaError("One symbol occurs: nothing distinguishes two states.")
+                raise LatentiaError("Expected at least two symbols; one occurs, so that two states cannot differ.")
         blocks = sequence_blocks(encode_symbols(steps, self.symbols_), lengths)
         if reset:
             check_lengths(blocks)
@@ -443,11 +442,11 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
 
     def _check_fitted(self) -> None:
         if len(self.weights_) != 2 or not (self.symbols_[:-1] < self.symbols_[1:]).all():
-            raise LatentiaError("there must be two states, and symbols in order")
+            raise LatentiaError("expected two states, and symbols in order")
 
 
 class _Sequences(NamedTuple):
-    """Symbols by their numbers, shape (n,), and the lengths of the sequences."""
+    """Sequences: symbol numbers of shape (n,), and lengths."""
 
     symbols: np.ndarray
     lengths: np.ndarray
@@ -458,7 +457,7 @@ class _Sequences(NamedTuple):
 
 
 def _sample_steps(model: TwoStateHMM, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Symbol numbers and states of a sequence: stays in a state last a geometric time."""
+    """Sample symbol numbers and states of a sequence; stays in a state last a geometric time."""
     rng = np.random.default_rng(seed)
     leave = np.clip(1 - np.diag(model.transmat_), 1e-12, 1.0)
     first = int(rng.random() >= model.startprob_[0])
@@ -480,5 +479,5 @@ def _sample_steps(model: TwoStateHMM, n: int, seed: int) -> tuple[np.ndarray, np
 
 
 def _measure_separation(emissions: np.ndarray) -> float:
-    """l1 distance of the states' symbols."""
+    """Measure the l1 distance of the states' symbols."""
     return float(np.abs(emissions[0] - emissions[1]).sum())

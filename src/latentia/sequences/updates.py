@@ -1,8 +1,8 @@
-"""Hidden Markov chains: the updates of a pass, for symbols and for vectors. The recursions are in `recursions`.
+"""EM updates of hidden Markov chains, for symbols and for vectors. The recursions are in `recursions`.
 
-A step may be missing: a symbol with the number after the last one, or a vector of NaN. It has density one in every state, so
-that the likelihood is that of the others, and the states go on. Single cells of a vector may be NaN too: its density is that of
-the others, and EM expects there what the state says.
+A step may be missing: a symbol numbered after the last one, or a vector of NaN. It has density one in every state, so that the
+likelihood is that of the other steps. Single cells of a vector may be NaN too: its density is that of the other cells, and EM
+fills in their expectation given the state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..passes import Block
 from ._symbols import as_symbols
 from .recursions import as_floats, forward_backward
 
-_MIN_MASS = 1e-12  # states with less than this expected of them keep their values
+_MIN_MASS = 1e-12  # States with fewer expected steps keep their values.
 
 
 @dataclass
@@ -37,8 +37,8 @@ class ChainSums:
     transitions : ndarray of shape (K, K)
         Expected transitions.
     emissions : ndarray of shape (K, S) or (2, K, d) or (K, 1 + d, d)
-        Expected occurrences of every symbol, or sums of counts; of vectors, the sums of gamma (x - mean) and
-        gamma (x - mean)^2, or the same with products of all features.
+        Expected occurrences of every symbol, or sums of counts; for vectors the sums of gamma (x - mean) and
+        gamma (x - mean)^2, or of the products of all features.
     log_likelihood : float
         In nats.
     n_steps : int
@@ -55,17 +55,17 @@ class ChainSums:
 
     @property
     def mass(self) -> np.ndarray:
-        """Expected steps in each state that were seen: each begins a sequence, or is the end of a transition."""
+        """Expected observed steps in each state: each begins a sequence, or ends a transition."""
         return np.asarray(self.start + self.transitions.sum(axis=0) - self.missing)
 
 
 def log_by_symbol_table(emissionprob: np.ndarray) -> np.ndarray:
-    """Log-probabilities by symbol, and zeros for a missing one, shape (S + 1, K)."""
+    """Build the log-probabilities by symbol, with zeros for a missing one, shape (S + 1, K)."""
     return np.vstack([log(emissionprob.T), np.zeros(len(emissionprob))])
 
 
 def observed_log_density(X: np.ndarray, density: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Log-densities of vectors, zero for missing ones."""
+    """Compute log-densities of vectors, zero for missing ones."""
     missing = missing_steps(X)
     if not missing.any():
         return density(X)
@@ -123,7 +123,7 @@ class SymbolChainUpdate:
 
 
 class EmissionUpdate(SymbolChainUpdate):
-    """The same for the symbols alone, with the transitions and the start kept.
+    """Update of the symbols alone, with fixed transitions and start.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class EmissionUpdate(SymbolChainUpdate):
 
 
 class GaussianChainUpdate:
-    """Statistic of one E-step for chains of vectors, Gaussian with diagonal covariance in each state.
+    """Statistic of one E-step for chains of vectors that are Gaussian with diagonal covariance in each state.
 
     Blocks have the vectors first and the lengths last.
 
@@ -210,7 +210,7 @@ class GaussianChainUpdate:
 
 
 class FullChainUpdate:
-    """Statistic of one E-step for chains of vectors, Gaussian with full covariance in each state, for plain steps.
+    """Statistic of one E-step for chains of vectors that are Gaussian with full covariance in each state, for plain steps.
 
     Blocks have the vectors first and the lengths last.
 
@@ -221,11 +221,11 @@ class FullChainUpdate:
     means : ndarray of shape (K, d)
     covariances : ndarray of shape (K, d, d)
     floor : float or ndarray of shape (d,)
-        Least variance after the step, of the features and of their combinations in the same scale.
+        Smallest variance after the step, of the features and of their combinations in the same scale.
     prior : float, or a tuple of arrays
         Pseudo-counts of every start and transition.
     tied : bool
-        Whether all states share one covariance.
+        True if all states share one covariance.
     """
 
     def __init__(
@@ -271,7 +271,7 @@ class FullChainUpdate:
         return add_sequences(state, *expectations)
 
     def _add_partial_rows(self, state: ChainSums, rows: np.ndarray, gaps: np.ndarray, posterior: np.ndarray) -> None:
-        """Add vectors of which some cells are missing, with what each state expects there."""
+        """Add vectors with some missing cells, filled in by their expectation in each state."""
         conditional = GivenCells(self.means, self.covariances, rows, gaps)
         for k, (sums, mean) in enumerate(zip(state.emissions, self.means, strict=True)):
             for part, filled, covariance in conditional.expected(k):
@@ -290,7 +290,7 @@ class FullChainUpdate:
 
 @dataclass(frozen=True)
 class _FullGaussians:
-    """Normal distributions with full covariances, and what a pass expects of them: for plain steps, without coordinates."""
+    """Normal distributions with full covariances and their expected statistics, for plain steps without coordinates."""
 
     means: np.ndarray
     covariances: np.ndarray
@@ -319,7 +319,7 @@ class _FullGaussians:
 
 
 def full_log_density(X: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """Log-densities of Gaussians with full covariances, of the cells that are there, shape (n, K)."""
+    """Compute the log-densities of observed cells under Gaussians with full covariances, shape (n, K)."""
     gaps = missing_entries(X)
     if gaps is not None:
         is_partial, table = gaps.any(axis=1), np.empty((len(X), len(means)))
@@ -336,7 +336,7 @@ def full_log_density(X: np.ndarray, means: np.ndarray, covariances: np.ndarray) 
 
 
 def _apply_floor(covariance: np.ndarray, floor: Any) -> np.ndarray:
-    """The covariance with no variance below its floor, in any direction of features in units of their floors."""
+    """Raise variances below the floor, in every direction of the features in units of their floors."""
     unit = np.sqrt(np.broadcast_to(np.maximum(floor, np.finfo(float).tiny), len(covariance)))
     scaled = covariance / np.outer(unit, unit)
     values, directions = np.linalg.eigh((scaled + scaled.T) / 2)
@@ -346,7 +346,7 @@ def _apply_floor(covariance: np.ndarray, floor: Any) -> np.ndarray:
 
 
 def missing_steps(X: np.ndarray) -> np.ndarray:
-    """Return which vectors are missing, of which no cell is there, shape (n,)."""
+    """Mark the vectors whose cells are all missing, shape (n,)."""
     missing = np.isnan(X[:, 0])
     if missing.any():
         missing[missing] = np.isnan(X[missing]).all(axis=1)
@@ -354,7 +354,7 @@ def missing_steps(X: np.ndarray) -> np.ndarray:
 
 
 def drop_missing_steps(X: np.ndarray, posterior: np.ndarray, missing: Any) -> tuple[np.ndarray, np.ndarray, Any]:
-    """The vectors that are not missing, with their posteriors, and the expected number of missing ones with those before."""
+    """Drop missing vectors and their posteriors, and add their expected number in each state to ``missing``."""
     is_missing = missing_steps(X)
     if not is_missing.any():
         return X, posterior, missing
@@ -362,14 +362,14 @@ def drop_missing_steps(X: np.ndarray, posterior: np.ndarray, missing: Any) -> tu
 
 
 def _split_prior(prior: Any) -> tuple[Any, ...]:
-    """Pseudo-counts of starts, transitions and symbols."""
+    """Return the pseudo-counts of starts, transitions and symbols."""
     return prior if isinstance(prior, tuple) else (prior, prior, prior)
 
 
 def expect_chain(
     startprob: np.ndarray, transmat: np.ndarray, sums: ChainSums, prior: Any
 ) -> tuple[Distributions, Distributions]:
-    """Start and transitions with what a pass expects of them."""
+    """Build start and transitions with their expected counts."""
     start, moves = _split_prior(prior)[:2]
     return Distributions(startprob, sums.start, start), Distributions(transmat, sums.transitions, moves)
 
@@ -377,7 +377,7 @@ def expect_chain(
 def add_sequences(
     state: ChainSums, log_likelihood: float, posterior: np.ndarray, transitions: np.ndarray, start: np.ndarray
 ) -> ChainSums:
-    """Count sequences with what `forward_backward` found of them."""
+    """Add the results of `forward_backward` for some sequences."""
     state.start += start
     state.transitions += transitions
     state.log_likelihood += log_likelihood

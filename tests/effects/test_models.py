@@ -13,7 +13,7 @@ from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.likelihood import WordSampler
 from latentia.metrics import match_components
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
-from latentia.mixtures._corrected import ClassMemberships, corrected
+from latentia.mixtures._deconvolution import ClassMemberships, corrected
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from latentia.topics._unbiased import DocumentMemberships
 

@@ -19,7 +19,7 @@ from ..fitting.covariates import WithCovariates
 from ..fitting.stages import Fitted
 from ..likelihood import normalised
 from ..passes import sample_rows
-from ._corrected import ClassMemberships, confusions
+from ._deconvolution import ClassMemberships, confusions
 
 
 class MixtureMethods(WithCovariates):

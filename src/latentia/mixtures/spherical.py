@@ -39,8 +39,8 @@ from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gauss
 from ..likelihood.gaussian import check_covariances
 from ..moments import ColumnSpan, FramedSums, WideSums, span_of
 from ..passes import Blocks, Folds, content_keys, join_copies, sample_rows
-from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
-from ._cloud import structure_checks
+from ._initialisation import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
+from ._single_cluster_null import structure_checks
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
 from ._missing import ObservedRows, gaps_checks, log_density, whole_rows

@@ -9,7 +9,7 @@ from sklearn.preprocessing import scale
 
 from latentia.datasets import planted
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.mixtures._cloud import have_valley, one_cloud
+from latentia.mixtures._single_cluster_null import have_valley, one_cloud
 from latentia.mixtures._nulls import gains_of_nulls, null_checks
 
 

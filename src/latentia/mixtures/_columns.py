@@ -30,8 +30,8 @@ from ..passes.tables import unmasked
 Kind: TypeAlias = Literal["gaussian", "categorical", "poisson"]
 
 KINDS = ("gaussian", "categorical", "poisson")
-_MEAN_OF_COUNTS = 20.0  # up to which whole numbers are taken for counts: above it a normal distribution assumes less
-_MANY = 20  # categories, which half as many as there are rows may be more than
+_MAX_COUNT_MEAN = 20.0  # up to which whole numbers are taken for counts: above it a normal distribution assumes less
+_MAX_CATEGORIES = 20  # categories, which half as many as there are rows may be more than
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Columns:
     kinds: Annotated[list[str], of.Field(types=("str",))]
     categories: Annotated[list[list[Any]], of.Field(types=("str", "int64", "int32", "float64", "bool"))]
     views: Annotated[list[list[int]], of.count()]
-    given: Annotated[list[int], of.count()]
+    positions: Annotated[list[int], of.count()]
     width: Annotated[int, of.count(1)]
     named: bool
 
@@ -102,80 +102,86 @@ class Columns:
         sizes = [self.size(column) for column in self.order]
         return np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
 
-    def of_kind(self, kind: Kind) -> list[np.ndarray]:
+    def features_of_kind(self, kind: Kind) -> list[np.ndarray]:
         """The features of each column of a kind."""
         return [place for place, column in zip(self.places, self.order, strict=True) if self.kinds[column] == kind]
 
     def parameters(self, means: np.ndarray, variances: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
         """Column, what it is, and values (K,), of the parameters of components with these features, in the table's order."""
-        found: list[tuple[str, str, np.ndarray]] = []
-        for column, place in sorted(zip(self.order, self.places, strict=True), key=lambda one: one[0]):
-            name, kind, own = self.names[column], self.kinds[column], means[:, place].T
-            said = [f"probability of {value}" for value in self.categories[column]] or ["mean"]
-            found += [(name, each, one) for each, one in zip(said, own, strict=True)]
+        rows: list[tuple[str, str, np.ndarray]] = []
+        for column, place in sorted(zip(self.order, self.places, strict=True), key=lambda pair: pair[0]):
+            name, kind, column_means = self.names[column], self.kinds[column], means[:, place].T
+            labels = [f"probability of {value}" for value in self.categories[column]] or ["mean"]
+            rows += [(name, label, pair) for label, pair in zip(labels, column_means, strict=True)]
             if kind == "gaussian":
-                found.append((name, "standard deviation", np.sqrt(variances[:, place[0]])))
-        return found
+                rows.append((name, "standard deviation", np.sqrt(variances[:, place[0]])))
+        return rows
 
     def blocks(self, X: Any) -> Blocks:
         """Features of a table with these columns, as blocks with one part a view."""
-        table = Table.of(X)
+        table = Table.from_data(X)
         if self.named and table.named:
-            lacking = [name for name in self.names if name not in table.names]
-            if lacking:
-                raise LatentiaError(f"The table has no column {lacking[0]!r}, and the model was fitted on one.")
+            missing = [name for name in self.names if name not in table.names]
+            if missing:
+                raise LatentiaError(f"The table has no column {missing[0]!r}, and the model was fitted on one.")
             chosen = [table.columns[table.names.index(name)] for name in self.names]
         elif len(table.columns) != self.width:
             raise LatentiaError(f"X has {len(table.columns)} columns and the model was fitted on {self.width}.")
         else:
-            chosen = [table.columns[i] for i in self.given]
-        return self.encoded(chosen)
+            chosen = [table.columns[i] for i in self.positions]
+        return self.encode(chosen)
 
-    def encoded(self, columns: Sequence[Column], learned: bool = False) -> Blocks:
+    def encode(self, columns: Sequence[Column], is_fit: bool = False) -> Blocks:
         """Features of columns in this order; where they were ``learned`` from they have no other categories."""
-        features = [self._encoded(i, column, learned) for i, column in enumerate(columns)]
+        features = [self._encode_column(i, column, is_fit) for i, column in enumerate(columns)]
         return Blocks.from_array(*[np.hstack([features[i] for i in view]) for view in self.views])
 
     def only(self, column: int) -> Columns:
         """One column."""
         return replace(
             self, names=[self.names[column]], kinds=[self.kinds[column]], categories=[self.categories[column]], views=[[0]],
-            given=[self.given[column]],
+            positions=[self.positions[column]],
         )  # fmt: skip
 
     def check(self) -> None:
         """Raise unless the fields agree."""
         n, kinds = len(self.names), zip(self.kinds, self.categories, strict=False)
-        same = len(self.kinds) == len(self.categories) == len(self.given) == n and sorted(self.order) == list(range(n))
-        same = same and max(self.given) < self.width
-        if not same or not all(kind in KINDS and bool(values) == (kind == "categorical") for kind, values in kinds):
+        agree = len(self.kinds) == len(self.categories) == len(self.positions) == n and sorted(self.order) == list(
+            range(n)
+        )
+        agree = agree and max(self.positions) < self.width
+        if not agree or not all(kind in KINDS and bool(values) == (kind == "categorical") for kind, values in kinds):
             raise LatentiaError("the columns of several kinds do not agree")
 
     def _features(self, column: int) -> list[str]:
         name = self.names[column]
-        return [f"{name} = {one}" for one in self.categories[column]] if self.kinds[column] == "categorical" else [name]
+        return (
+            [f"{name} = {value}" for value in self.categories[column]]
+            if self.kinds[column] == "categorical"
+            else [name]
+        )
 
-    def _encoded(self, number: int, column: Column, learned: bool) -> np.ndarray:
+    def _encode_column(self, number: int, column: Column, is_fit: bool) -> np.ndarray:
         """Features of a column, (n, size)."""
         if self.kinds[number] != "categorical":
             return column.numbers(self.kinds[number])[:, None]
         values, cells = self.categories[number], column.categories
-        place = {value: i for i, value in enumerate(values)}
-        codes = np.array([place.get(cell, -1) for cell in cells], dtype=np.int64)
-        found = (codes[:, None] == np.arange(len(values))).astype(np.float64)
-        found[codes < 0] = np.nan
-        new = () if learned else {cell for cell in cells if cell is not None}.difference(place)
+        codes_of_values = {value: i for i, value in enumerate(values)}
+        codes = np.array([codes_of_values.get(cell, -1) for cell in cells], dtype=np.int64)
+        indicators = (codes[:, None] == np.arange(len(values))).astype(np.float64)
+        indicators[codes < 0] = np.nan
+        new = () if is_fit else {cell for cell in cells if cell is not None}.difference(codes_of_values)
         if new:
             warn(
                 f"There is {min(new, key=str)!r} in {column.place}, which no row of the fit had: such cells are left out, as "
                 "missing ones are.",
                 DroppedDataWarning,
             )
-        return found
+        return indicators
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedRows:
     """Columns, and the features that they are encoded in: rows that need not be read again."""
 
     columns: Columns
@@ -196,15 +202,15 @@ class Column(NamedTuple):
     def numbers(self, kind: str) -> np.ndarray:
         """The cells as numbers with NaN, shape (n,); where they are counts, whole ones of at least 0."""
         cells = self._floats() if self.type == "text" else self.cells
-        wrong = ~(np.abs(cells) <= LARGEST) & ~np.isnan(cells)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            shown = f"{cells[row]:g}" if np.isfinite(cells[row]) else "infinity" if cells[row] > 0 else "-infinity"
-            raise LatentiaError(f"Row {row}, {self.place}: {shown}, and a number whose powers are in range is needed.")
+        is_wrong = ~(np.abs(cells) <= LARGEST) & ~np.isnan(cells)
+        if is_wrong.any():
+            row = int(np.argmax(is_wrong))
+            text = f"{cells[row]:g}" if np.isfinite(cells[row]) else "infinity" if cells[row] > 0 else "-infinity"
+            raise LatentiaError(f"Row {row}, {self.place}: {text}, and a number whose powers are in range is needed.")
         if kind == "poisson":
-            wrong = (cells < 0) | (cells != np.rint(cells)) & ~np.isnan(cells)
-            if wrong.any():
-                row = int(np.argmax(wrong))
+            is_wrong = (cells < 0) | (cells != np.rint(cells)) & ~np.isnan(cells)
+            if is_wrong.any():
+                row = int(np.argmax(is_wrong))
                 raise LatentiaError(
                     f"Row {row}, {self.place}: {cells[row]:g}, and counts are whole numbers of at least 0. 'gaussian' takes "
                     "others."
@@ -212,12 +218,12 @@ class Column(NamedTuple):
         return cells
 
     def _floats(self) -> np.ndarray:
-        found = np.full(len(self.cells), np.nan)
+        numbers = np.full(len(self.cells), np.nan)
         for row, cell in enumerate(self.cells.tolist()):
             if not is_missing(cell):
                 refuse_cell(cell, f"Row {row}, {self.place}")
-                found[row] = float(cell)
-        return found
+                numbers[row] = float(cell)
+        return numbers
 
     @property
     def categories(self) -> list[Any]:
@@ -229,18 +235,18 @@ class Column(NamedTuple):
         """By its type. Whole numbers with gaps are floats in pandas."""
         if self.type == "text":
             return "categorical"
-        seen = self.cells[~np.isnan(self.cells)]
-        gaps = len(seen) < len(self.cells)
-        if not len(seen) or not (self.type == "whole" or (gaps and (seen == np.rint(seen)).all())):
+        observed = self.cells[~np.isnan(self.cells)]
+        has_gaps = len(observed) < len(self.cells)
+        if not len(observed) or not (self.type == "whole" or (has_gaps and (observed == np.rint(observed)).all())):
             return "gaussian"
-        if len(np.unique(seen)) <= 2:
+        if len(np.unique(observed)) <= 2:
             return "categorical"
-        return "poisson" if seen.min() >= 0 and seen.mean() <= _MEAN_OF_COUNTS else "gaussian"
+        return "poisson" if observed.min() >= 0 and observed.mean() <= _MAX_COUNT_MEAN else "gaussian"
 
     def values(self) -> list[Any]:
         """Its categories in order."""
-        values = sorted({cell for cell in self.categories if cell is not None}, key=_in_order)
-        if len(values) > max(_MANY, len(self.cells) // 2):
+        values = sorted({cell for cell in self.categories if cell is not None}, key=_sort_key)
+        if len(values) > max(_MAX_CATEGORIES, len(self.cells) // 2):
             raise LatentiaError(
                 f"There are {len(values):,} categories in {len(self.cells):,} rows of {self.place}, which say nothing of a "
                 "class: drop it, or join them."
@@ -256,7 +262,7 @@ def _category(cell: Any) -> Any:
     return str(cell)
 
 
-def _in_order(value: Any) -> tuple[bool, Any, str]:
+def _sort_key(value: Any) -> tuple[bool, Any, str]:
     """Numbers by size, then texts."""
     return (True, 0.0, value) if isinstance(value, str) else (False, float(value), "")
 
@@ -274,33 +280,36 @@ class Table:
         return [column.name for column in self.columns]
 
     @classmethod
-    def of(cls, X: Any) -> Table:
+    def from_data(cls, X: Any) -> Table:
         """The columns of a data frame, an array, or blocks of one table."""
         if isinstance(X, Blocks):
             names, X = X.names or [], X.table()
             columns = (
-                [] if sparse.issparse(X) else [_of_array(f"x{i}", f"column {i}", cells) for i, cells in enumerate(X.T)]
+                []
+                if sparse.issparse(X)
+                else [_read_array(f"x{i}", f"column {i}", cells) for i, cells in enumerate(X.T)]
             )
             named = bool(names)
             if named:
                 columns = [
-                    one._replace(name=name, place=f"column {name!r}") for one, name in zip(columns, names, strict=True)
+                    column._replace(name=name, place=f"column {name!r}")
+                    for column, name in zip(columns, names, strict=True)
                 ]
             return cls(columns, named)
         X = X.to_frame() if is_reading(X) else X
         check_form(X, "X")
         if is_annotated(X):
-            return cls.of(Blocks.from_array(X))
+            return cls.from_data(Blocks.from_array(X))
         frame = frame_of(X)
         if frame is not None:
-            return cls([_of_frame(series) for series in frame.iter_columns()], True)
+            return cls([_read_series(series) for series in frame.iter_columns()], True)
         if sparse.issparse(X):
             raise LatentiaError("X is sparse, and a data frame or an array is needed: use its toarray().")
         table = unmasked(X) if hasattr(X, "dtype") else np.array(X, dtype=object)
-        return cls([_of_array(f"x{i}", f"column {i}", cells) for i, cells in enumerate(table.T)], False)
+        return cls([_read_array(f"x{i}", f"column {i}", cells) for i, cells in enumerate(table.T)], False)
 
 
-def _of_frame(series: Any) -> Column:
+def _read_series(series: Any) -> Column:
     """A column of narwhals."""
     dtype, name = series.dtype, str(series.name)
     place = f"column {name!r}"
@@ -310,27 +319,31 @@ def _of_frame(series: Any) -> Column:
             "first."
         )
     if dtype.is_numeric():
-        return _of_array(name, place, series.to_numpy())._replace(type="whole" if dtype.is_integer() else "real")
-    return _of_array(name, place, np.array([*series.to_list(), None], dtype=object)[:-1])
+        return _read_array(name, place, series.to_numpy())._replace(type="whole" if dtype.is_integer() else "real")
+    return _read_array(name, place, np.array([*series.to_list(), None], dtype=object)[:-1])
 
 
-def _of_array(name: str, place: str, cells: np.ndarray) -> Column:
+def _read_array(name: str, place: str, cells: np.ndarray) -> Column:
     """A column of an array; objects are what they all are."""
     if cells.dtype.kind in "iuf":
         with np.errstate(over="ignore"):
             return Column(name, place, cells.astype(np.float64), "real" if cells.dtype.kind == "f" else "whole")
     objects = cells.astype(object)
-    seen = [cell for cell in objects.tolist() if not is_missing(cell)]
-    if not seen or not all(isinstance(one, numbers.Real) and not isinstance(one, bool) and fits(one) for one in seen):
+    observed = [cell for cell in objects.tolist() if not is_missing(cell)]
+    if not observed or not all(
+        isinstance(value, numbers.Real) and not isinstance(value, bool) and fits(value) for value in observed
+    ):
         return Column(name, place, objects, "text")
     values = np.array([np.nan if is_missing(cell) else float(cell) for cell in objects.tolist()])
-    return Column(name, place, values, "whole" if all(isinstance(one, numbers.Integral) for one in seen) else "real")
+    return Column(
+        name, place, values, "whole" if all(isinstance(value, numbers.Integral) for value in observed) else "real"
+    )
 
 
 # --- columns for the first time -----------------------------------------------------------------------------------
 
 
-def learned_columns(table: Table, distribution: Any, views: Any = None) -> tuple[Columns, list[Column]]:
+def learn_columns(table: Table, distribution: Any, views: Any = None) -> tuple[Columns, list[Column]]:
     """The columns of a table with their kinds and categories, in one view where none are given; and their cells.
 
     Parameters
@@ -341,53 +354,61 @@ def learned_columns(table: Table, distribution: Any, views: Any = None) -> tuple
     views : list of list of int, optional
         Columns of the table.
     """
-    given = list(range(len(table.columns))) if views is None else [column for view in views for column in view]
-    if not given or not len(table.columns[0].cells):
+    positions = list(range(len(table.columns))) if views is None else [column for view in views for column in view]
+    if not positions or not len(table.columns[0].cells):
         raise LatentiaError("X is empty: it has no rows, or no columns.")
-    asked = _asked(distribution, table.names)
-    chosen = [table.columns[i] for i in given]
-    kinds = [column.kind if asked[i] is None else asked[i] for i, column in zip(given, chosen, strict=True)]
+    requested = _expand_kinds(distribution, table.names)
+    chosen = [table.columns[i] for i in positions]
+    kinds = [column.kind if requested[i] is None else requested[i] for i, column in zip(positions, chosen, strict=True)]
     values = [column.values() if kind == "categorical" else [] for column, kind in zip(chosen, kinds, strict=True)]
     empty = [column.place for column in chosen if all(map(is_missing, column.cells.tolist()))]
     if empty:
         raise LatentiaError(f"There is no cell in {empty[0]}, all are missing: drop it.")
-    own = _own_columns(chosen, kinds)
-    ends = np.searchsorted(own, np.cumsum([0] + ([len(given)] if views is None else [len(view) for view in views])))
-    dealt = [list(range(start, end)) for start, end in pairwise(ends.tolist())]
-    if [] in dealt:
-        raise LatentiaError(f"View {dealt.index([]) + 1} says nothing that others do not: remove it.")
-    chosen = [chosen[i] for i in own]
-    kinds, values, given = [kinds[i] for i in own], [values[i] for i in own], [given[i] for i in own]
+    independent = _find_independent_columns(chosen, kinds)
+    ends = np.searchsorted(
+        independent, np.cumsum([0] + ([len(positions)] if views is None else [len(view) for view in views]))
+    )
+    view_places = [list(range(start, end)) for start, end in pairwise(ends.tolist())]
+    if [] in view_places:
+        raise LatentiaError(f"View {view_places.index([]) + 1} says nothing that others do not: remove it.")
+    chosen = [chosen[i] for i in independent]
+    kinds, values, positions = (
+        [kinds[i] for i in independent],
+        [values[i] for i in independent],
+        [positions[i] for i in independent],
+    )
     names = [column.name for column in chosen]
-    return Columns(names, kinds, values, dealt, given, len(table.columns), table.named), chosen
+    return Columns(names, kinds, values, view_places, positions, len(table.columns), table.named), chosen
 
 
-def _own_columns(columns: Sequence[Column], kinds: Sequence[str]) -> list[int]:
+def _find_independent_columns(columns: Sequence[Column], kinds: Sequence[str]) -> list[int]:
     """Return which columns say something of their own, and warn of others: constants, copies, and combinations of numbers."""
-    span = span_of(Blocks.from_array(np.column_stack([_coded(*pair) for pair in zip(columns, kinds, strict=True)])))
+    span = span_of(
+        Blocks.from_array(np.column_stack([_encode_cells(*pair) for pair in zip(columns, kinds, strict=True)]))
+    )
     if span is not None:
         sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
         if len(span.kept) < 3:  # Three views are needed, and rows without noise have fewer columns of their own.
-            back = [j for j in sources if len(sources[j])]
+            restored = [j for j in sources if len(sources[j])]
         else:  # Combinations of the codes of categories say nothing.
             codes = np.array(kinds) == "categorical"
-            back = [j for j in sources if len(sources[j]) > 1 and codes[[j, *sources[j]]].any()]
-        span = span.with_columns(np.array(back, int))
+            restored = [j for j in sources if len(sources[j]) > 1 and codes[[j, *sources[j]]].any()]
+        span = span.with_columns(np.array(restored, int))
     if span is None:
         return list(range(len(columns)))
     span.tell([column.name for column in columns], entries=False)
     return [int(i) for i in span.kept]
 
 
-def _coded(column: Column, kind: str) -> np.ndarray:
+def _encode_cells(column: Column, kind: str) -> np.ndarray:
     """Return the cells of a column as numbers, those of categories in the order of their values; NaN where they are missing."""
     if kind != "categorical":
         return column.numbers(kind)
-    place = {value: float(i) for i, value in enumerate(column.values())}
-    return np.array([place.get(cell, np.nan) for cell in column.categories])
+    codes_of_values = {value: float(i) for i, value in enumerate(column.values())}
+    return np.array([codes_of_values.get(cell, np.nan) for cell in column.categories])
 
 
-def _asked(distribution: Any, names: list[str]) -> list[Any]:
+def _expand_kinds(distribution: Any, names: list[str]) -> list[Any]:
     """The kinds of the columns that were asked for, None for others."""
     if isinstance(distribution, Mapping):
         unknown = [name for name in distribution if str(name) not in names]

@@ -22,9 +22,9 @@ from ..effects import Memberships
 from ..exceptions import LatentiaError
 from ..likelihood.rows import scaled_exp
 
-_STEPS, _STILL = 500, 1e-7  # of EM for the shares, and their change at which it ends
-_MOST = 0.1  # of a class that halves may call missed: where they have other classes, they call more
-_LEAST = 1e-8  # eigenvalue of the correlations of probabilities below which classes are not told apart
+_MAX_STEPS, _MIN_CHANGE = 500, 1e-7  # of EM for the shares, and their change at which it ends
+_MAX_MISSED = 0.1  # of a class that halves may call missed: where they have other classes, they call more
+_MIN_EIGENVALUE = 1e-8  # eigenvalue of the correlations of probabilities below which classes are not told apart
 
 
 class ClassMemberships(Memberships):
@@ -41,12 +41,12 @@ class ClassMemberships(Memberships):
         See `confusions`.
     """
 
-    def __init__(self, log_density: np.ndarray, of_halves: np.ndarray) -> None:
+    def __init__(self, log_density: np.ndarray, half_confusions: np.ndarray) -> None:
         k = log_density.shape[1]
-        self.errors = (of_halves[::2] - of_halves[1::2]).transpose(0, 2, 1) / 2
-        missed = np.eye(k) - of_halves.mean(axis=0) if len(of_halves) else np.zeros((k, k))
-        missed *= min(1.0, _MOST / max(float(np.abs(missed).max()), 1e-300))
-        self.shares = corrected(log_density)[1] @ (np.eye(k) + missed)
+        self.errors = (half_confusions[::2] - half_confusions[1::2]).transpose(0, 2, 1) / 2
+        missed = np.eye(k) - half_confusions.mean(axis=0) if len(half_confusions) else np.zeros((k, k))
+        missed *= min(1.0, _MAX_MISSED / max(float(np.abs(missed).max()), 1e-300))
+        self.shares = correct_memberships(log_density)[1] @ (np.eye(k) + missed)
 
     def squares(self, rows: np.ndarray) -> np.ndarray:
         """A row is of one class: w w' is diag(w)."""
@@ -59,29 +59,29 @@ class ClassMemberships(Memberships):
         return self.shares * coefficients
 
 
-def corrected(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def correct_memberships(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities of the classes of rows, and these corrected, both (n, K)."""
     n, k = log_density.shape
     density, shares = scaled_exp(log_density)[0], np.full(k, 1 / k)
     density[density.max(axis=1) == 0] = 1.0  # rows that are impossible are of no class in particular
-    for _ in range(_STEPS):
-        total, before = density @ shares, shares
-        shares = before * (density.T @ (1 / total)) / n
-        if np.abs(shares - before).max() < _STILL:
+    for _ in range(_MAX_STEPS):
+        total, previous = density @ shares, shares
+        shares = previous * (density.T @ (1 / total)) / n
+        if np.abs(shares - previous).max() < _MIN_CHANGE:
             break
-    p = density * before / total[:, None]
+    posterior = density * previous / total[:, None]
     scale = np.sqrt(np.maximum(shares, 1e-300))
-    alike = (p.T @ p / n) / np.outer(scale, scale)
-    if np.linalg.eigvalsh(alike)[0] < _LEAST:
-        few = int(shares.argmin())
+    correlations = (posterior.T @ posterior / n) / np.outer(scale, scale)
+    if np.linalg.eigvalsh(correlations)[0] < _MIN_EIGENVALUE:
+        smallest = int(shares.argmin())
         raise LatentiaError(
-            f"The {n} rows do not tell the {k} components apart; component {few} has the fewest, {n * shares[few]:.1f}. "
+            f"The {n} rows do not tell the {k} components apart; component {smallest} has the fewest, {n * shares[smallest]:.1f}. "
             "Give more rows, or fit fewer components."
         )
-    return p, np.linalg.solve(alike, (p / scale).T).T * scale
+    return posterior, np.linalg.solve(correlations, (posterior / scale).T).T * scale
 
 
-def confusions(whole: np.ndarray, halves: Sequence[np.ndarray]) -> np.ndarray:
+def measure_confusions(full: np.ndarray, halves: Sequence[np.ndarray]) -> np.ndarray:
     """Mean memberships that fits on halves give to rows of each class, shape (2 n_splits, K, K); none without a whole split.
 
     Parameters
@@ -91,16 +91,16 @@ def confusions(whole: np.ndarray, halves: Sequence[np.ndarray]) -> np.ndarray:
     halves : sequence of ndarray of shape (n, K)
         By the fits on the two halves of the first split, then of the second, and so on.
     """
-    k, found = whole.shape[1], []
+    k, results = full.shape[1], []
     for pair in zip(halves[::2], halves[1::2], strict=True):
         with suppress(LatentiaError):
-            if all(one.shape == whole.shape for one in pair):
-                found.append([_by_class(corrected(whole)[0], one) for one in pair])
-    return np.array(found).reshape(-1, k, k)
+            if all(half.shape == full.shape for half in pair):
+                results.append([_average_by_class(correct_memberships(full)[0], half) for half in pair])
+    return np.array(results).reshape(-1, k, k)
 
 
-def _by_class(p: np.ndarray, log_density: np.ndarray) -> np.ndarray:
+def _average_by_class(p: np.ndarray, log_density: np.ndarray) -> np.ndarray:
     """Mean memberships (K, K), in the order of the classes; p are the probabilities by the fit on all rows."""
-    own, members = corrected(log_density)
-    order = linear_sum_assignment(-(p.T @ own))[1]
+    posterior, members = correct_memberships(log_density)
+    order = linear_sum_assignment(-(p.T @ posterior))[1]
     return np.asarray((p.T @ members[:, order]) / np.maximum(p.sum(axis=0), 1e-300)[:, None])

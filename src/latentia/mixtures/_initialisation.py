@@ -13,36 +13,36 @@ from ..exceptions import LatentiaError
 from ..likelihood import log, normalised
 from ..passes import Blocks, sample_rows
 from ._moments import Moments
-from ._moves import Shape, merged_shares
+from ._moves import Shape, propose_mergers
 from ._rows import GaussianRows, Mixture, n_parameters
-from ._search import search
+from ._search import search_mixture
 
-_MOST_ROWS = 10_000  # on which starts are compared
-_MERGERS, _STEPS = 3, 20  # that are tried, and of EM after each
-_FEW_STEPS = 3  # of EM with another shape
-_PER_COLUMN = 10  # rows, from which on a covariance can be fitted
-_FLAT = 1e-4  # variance of a direction, of the widest one, up to which whitening widens it
-MOMENTS, _BALLS, _WHITENED = "moments", "balls", "whitened: "
+_MAX_ROWS = 10_000  # on which starts are compared
+_MERGERS, _MERGER_STEPS = 3, 20  # that are tried, and of EM after each
+_SHAPE_STEPS = 3  # of EM with another shape
+_ROWS_PER_COLUMN = 10  # rows, from which on a covariance can be fitted
+_MAX_STRETCH = 1e-4  # variance of a direction, of the widest one, up to which whitening widens it
+MOMENTS, _SPHERICAL, _WHITENED = "moments", "balls", "whitened: "
 
 
-class Begun(NamedTuple):
+class InitialMixture(NamedTuple):
     """Where EM starts, and the names of the starts that led there: of balls, and of the shape if it is another one."""
 
     mixture: Mixture
-    ways: tuple[str, ...]
+    start_names: tuple[str, ...]
 
 
-def likeliest_start(
+def find_likeliest_start(
     blocks: Blocks,
     moments: Moments,
-    by_moments: Mixture | None,
+    moment_mixture: Mixture | None,
     k: int,
     shape: Shape,
     *,
     shrink: bool = False,
-    others: bool = True,
-    ways: tuple[str, ...] = (),
-) -> Begun:
+    compete: bool = True,
+    start_names: tuple[str, ...] = (),
+) -> InitialMixture:
     """The likeliest mixture on at most 10,000 of the rows, after few steps of EM.
 
     Parameters
@@ -62,67 +62,80 @@ def likeliest_start(
     ways : tuple of str
         The only starts, and no moves: those that led to the fit of which this is a part.
     """
-    rows = GaussianRows.balls(blocks, moments.statistic.coordinates, moments.least_variance, _MOST_ROWS)
-    only = () if MOMENTS in ways and by_moments is None else ways  # where a part lacks it, all compete
-    labels = label_starts(rows.table, k, only) if others else {}
-    shares = {name: shares_of_labels(one, k) for name, one in labels.items()}
-    stretched = _stretched_labels(rows.table, k, only) if others and shape != "spherical" else {}
-    moves, round_ = others and not only, shape == "spherical"
-    found, start = "", None
-    if round_ or not only or _BALLS in only:
-        starts = {} if by_moments is None else {MOMENTS: moments.in_coordinates(by_moments)}
-        found, best = search(rows, starts | {name: rows.start(one) for name, one in shares.items()}, moves and round_)
-        if round_:
-            return Begun(moments.in_columns(best.mixture), (found,))
+    rows = GaussianRows.sample_spherical(blocks, moments.statistic.coordinates, moments.min_variance, _MAX_ROWS)
+    allowed = (
+        () if MOMENTS in start_names and moment_mixture is None else start_names
+    )  # where a part lacks it, all compete
+    labels = label_starts(rows.table, k, allowed) if compete else {}
+    shares = {name: shares_of_labels(row_labels, k) for name, row_labels in labels.items()}
+    whitened_labels = _label_whitened(rows.table, k, allowed) if compete and shape != "spherical" else {}
+    try_moves, is_spherical = compete and not allowed, shape == "spherical"
+    spherical_start, start = "", None
+    if is_spherical or not allowed or _SPHERICAL in allowed:
+        starts = {} if moment_mixture is None else {MOMENTS: moments.to_coordinates(moment_mixture)}
+        spherical_start, best = search_mixture(
+            rows,
+            starts | {name: rows.start(row_labels) for name, row_labels in shares.items()},
+            try_moves and is_spherical,
+        )
+        if is_spherical:
+            return InitialMixture(moments.to_columns(best.mixture), (spherical_start,))
         start = best.shares
-    shaped = GaussianRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS, shrink)
-    all_shares = {} if start is None else {_BALLS: start}
-    shares |= {name: shares_of_labels(one, k) for name, one in stretched.items()}
-    all_shares |= {name: one for name, one in shares.items() if not only or name == only[-1]}
-    ready = {name: shaped.start(one) for name, one in all_shares.items()}
-    if moves or len(ready) > 1:
-        way, best = search(shaped, ready, moves)
+    shaped_rows = GaussianRows.from_blocks(blocks, moments.columns.mean, shape, _MAX_ROWS, shrink)
+    start_shares = {} if start is None else {_SPHERICAL: start}
+    shares |= {name: shares_of_labels(row_labels, k) for name, row_labels in whitened_labels.items()}
+    start_shares |= {name: row_labels for name, row_labels in shares.items() if not allowed or name == allowed[-1]}
+    mixtures = {name: shaped_rows.start(row_labels) for name, row_labels in start_shares.items()}
+    if try_moves or len(mixtures) > 1:
+        shaped_start, best = search_mixture(shaped_rows, mixtures, try_moves)
         mixture = best.mixture
     else:
-        ((way, mixture),) = ready.items()
-    return Begun(mixture.moved(moments.columns.mean), (found, way) if way == _BALLS else (way,))
+        ((shaped_start, mixture),) = mixtures.items()
+    return InitialMixture(
+        mixture.shift(moments.columns.mean),
+        (spherical_start, shaped_start) if shaped_start == _SPHERICAL else (shaped_start,),
+    )
 
 
-def _stretched_labels(table: np.ndarray, k: int, only: Collection[str]) -> dict[str, np.ndarray]:
+def _label_whitened(table: np.ndarray, k: int, allowed: Collection[str]) -> dict[str, np.ndarray]:
     """Label rows after whitening: long clusters side by side are not cut across there."""
-    wanted = [name.removeprefix(_WHITENED) for name in only if name.startswith(_WHITENED)]
-    if only and not wanted:
+    methods = [name.removeprefix(_WHITENED) for name in allowed if name.startswith(_WHITENED)]
+    if allowed and not methods:
         return {}
     centred = table - table.mean(axis=0)
     values, axes = np.linalg.eigh(centred.T @ centred / len(table))
-    scale = np.sqrt(np.maximum(values, _FLAT * max(float(values[-1]), np.finfo(float).tiny)))
-    return {_WHITENED + name: one for name, one in label_starts(centred @ (axes / scale), k, wanted).items()}
+    scale = np.sqrt(np.maximum(values, _MAX_STRETCH * max(float(values[-1]), np.finfo(float).tiny)))
+    return {
+        _WHITENED + name: row_labels for name, row_labels in label_starts(centred @ (axes / scale), k, methods).items()
+    }
 
 
-def gain_over_one_fewer(blocks: Blocks, moments: Moments, mixture: Mixture) -> float:
+def measure_gain_over_merged(blocks: Blocks, moments: Moments, mixture: Mixture) -> float:
     """Nats a row that a spherical mixture gains over one with two of its components merged, less Schwarz's penalty."""
-    rows = GaussianRows.balls(blocks, moments.statistic.coordinates, moments.least_variance, _MOST_ROWS)
-    whole = rows.climb(moments.in_coordinates(mixture), _STEPS)
-    fewer = merged_shares(rows.table, whole.shares, "spherical", _MERGERS)
-    best = max(rows.climb(rows.start(shares), _STEPS).height for shares in fewer)
+    rows = GaussianRows.sample_spherical(blocks, moments.statistic.coordinates, moments.min_variance, _MAX_ROWS)
+    full = rows.climb(moments.to_coordinates(mixture), _MERGER_STEPS)
+    merged = propose_mergers(rows.table, full.shares, "spherical", _MERGERS)
+    best = max(rows.climb(rows.start(shares), _MERGER_STEPS).objective for shares in merged)
     penalty = 0.5 * (rows.width + 2) * np.log(blocks.n_rows) / blocks.n_rows
-    return (whole.height - best) / rows.size - float(penalty)
+    return (full.objective - best) / rows.size - float(penalty)
 
 
-def gain_of_full(rows: np.ndarray, shares: np.ndarray, shape: Shape) -> float | None:
+def measure_gain_of_full(rows: np.ndarray, shares: np.ndarray, shape: Shape) -> float | None:
     """Nats a row by which full covariances predict better, from these shares of rows (K, n) on; None where rows are too few."""
-    if len(rows) < _PER_COLUMN * rows.shape[1]:
+    if len(rows) < _ROWS_PER_COLUMN * rows.shape[1]:
         return None
-    heights = []
-    for one in ("full", shape):
-        free = GaussianRows.of(Blocks.from_array(rows), rows.mean(axis=0), one, shrink=True).taught(shares)
-        told, climbed = free.learn(free.start(shares), _FEW_STEPS)
-        heights.append(told.honest(climbed) / len(rows))
-    return heights[0] - heights[1]
+    likelihoods = []
+    for candidate in ("full", shape):
+        free_rows = GaussianRows.from_blocks(
+            Blocks.from_array(rows), rows.mean(axis=0), candidate, shrink=True
+        ).learn_prior(shares)
+        rows_with_prior, climbed = free_rows.climb_with_prior(free_rows.start(shares), _SHAPE_STEPS)
+        likelihoods.append(rows_with_prior.subtract_optimism(climbed) / len(rows))
+    return likelihoods[0] - likelihoods[1]
 
 
-def shape_to_try(
-    blocks: Blocks, k: int, shape: Shape, least: float, fit: Callable[[np.ndarray, Shape], Mixture]
+def advise_shape(
+    blocks: Blocks, k: int, shape: Shape, min_likelihood: float, fit: Callable[[np.ndarray, Shape], Mixture]
 ) -> str:
     """Advise another ``covariance_type``, where a fit of it describes a sample of rows better than one Gaussian does.
 
@@ -139,22 +152,22 @@ def shape_to_try(
     """
     (rows,) = sample_rows(blocks)
     n, width = rows.shape
-    if n < _PER_COLUMN * width or sparse.issparse(rows):
+    if n < _ROWS_PER_COLUMN * width or sparse.issparse(rows):
         return ""
     gains = dict[Shape, float]()
-    others: tuple[Shape, ...] = ("diag", "tied", "full")
-    for other in others:
-        if other == shape:
+    candidates: tuple[Shape, ...] = ("diag", "tied", "full")
+    for candidate in candidates:
+        if candidate == shape:
             continue
         try:
-            mixture = fit(rows, other)
+            mixture = fit(rows, candidate)
         except LatentiaError:  # singular
             continue
         if mixture.covariances is None or not np.isfinite(mixture.covariances).all():  # squares were out of range
             continue
-        height = float(normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1].mean())
-        penalty = 0.5 * n_parameters(k, width, other) * np.log(blocks.n_rows) / blocks.n_rows
-        gains[other] = height - penalty - least
+        likelihood = float(normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1].mean())
+        penalty = 0.5 * n_parameters(k, width, candidate) * np.log(blocks.n_rows) / blocks.n_rows
+        gains[candidate] = likelihood - penalty - min_likelihood
     best = max(gains, key=gains.__getitem__, default=None)
     if best is None or gains[best] <= 0:
         return ""

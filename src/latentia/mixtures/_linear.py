@@ -15,10 +15,10 @@ from scipy import sparse
 
 from ..evidence import Check, above
 
-_SURE = 2.0  # standard errors
+_MIN_DEVIATIONS = 2.0  # standard errors
 
 
-def linear_scores(
+def compute_linear_scores(
     tables: Sequence[Any], means: Sequence[np.ndarray], weights: np.ndarray, scales: Sequence[np.ndarray]
 ) -> Any:
     """Products of rows with the components' means in each view, both about the centre and in standard deviations.
@@ -43,13 +43,13 @@ def linear_scores(
     return scores, directions
 
 
-def linear_shares(scores: Sequence[np.ndarray], directions: Sequence[np.ndarray]) -> np.ndarray:
+def compute_linear_shares(scores: Sequence[np.ndarray], directions: Sequence[np.ndarray]) -> np.ndarray:
     """Coordinates of rows in the space of the means, shape (K, n): by least squares, those of a mean are its component."""
     means = np.hstack(list(directions))
     return np.asarray(np.linalg.pinv(means @ means.T, hermitian=True) @ np.sum(scores, axis=0).T)
 
 
-def dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[np.ndarray]) -> list[Check]:
+def build_dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[np.ndarray]) -> list[Check]:
     """Whether the means of one half predict the covariances of views in the other half better than independence does.
 
     Parameters
@@ -59,7 +59,7 @@ def dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[np.ndar
     """
     gains = [np.zeros(0)]
     for mixture, tables in parts:
-        scores, directions = linear_scores(tables, mixture.means, mixture.weights, scales)
+        scores, directions = compute_linear_scores(tables, mixture.means, mixture.weights, scales)
         gain, pair = np.zeros(len(scores[0])), np.outer(mixture.weights, mixture.weights)
         for a, b in combinations(range(len(scores)), 2):
             gain += 2 * (scores[a] * scores[b]) @ mixture.weights
@@ -71,7 +71,7 @@ def dependence_checks(parts: Sequence[tuple[Any, Any]], scales: Sequence[np.ndar
     deviations = float(gain.mean() / max(float(gain.std()), np.finfo(float).tiny) * np.sqrt(len(gain)))
     return [
         Check(
-            "better than independent views", "standard errors", deviations, above(_SURE),
+            "better than independent views", "standard errors", deviations, above(_MIN_DEVIATIONS),
             f"How much better the means of one half of the rows predict the covariances of views in {len(gain):,} others than "
             "independence does.",
             "not in the paper", "veto",

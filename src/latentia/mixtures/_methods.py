@@ -19,7 +19,7 @@ from ..fitting.covariates import WithCovariates
 from ..fitting.stages import Fitted
 from ..likelihood import normalised
 from ..passes import sample_rows
-from ._deconvolution import ClassMemberships, confusions
+from ._deconvolution import ClassMemberships, measure_confusions
 
 
 class MixtureMethods(WithCovariates):
@@ -83,18 +83,18 @@ class MixtureMethods(WithCovariates):
 
     def _keep_confusions(self, fitted: Fitted, n_splits: int) -> None:
         """Set what the fits on halves make of memberships: without halves, or without a likelihood, nothing."""
-        k, halves = len(self.weights_), [one for pair in fitted.halves(n_splits) for one in pair] if n_splits else []
+        k, halves = len(self.weights_), [half for pair in fitted.halves(n_splits) for half in pair] if n_splits else []
         self._confusions = np.empty((0, k, k))
         if halves:
-            densities = [self._answered(fitted, one)._log_densities(fitted.compared_rows) for one in halves]
-            self._confusions = confusions(self._log_densities(fitted.compared_rows), densities)
+            densities = [self._with_answer(fitted, half)._log_densities(fitted.compared_rows) for half in halves]
+            self._confusions = measure_confusions(self._log_densities(fitted.compared_rows), densities)
 
-    def _answered(self, fitted: Fitted, answer: Any) -> Self:
+    def _with_answer(self, fitted: Fitted, answer: Any) -> Self:
         """The estimator with another answer."""
-        one, other = copy(self), copy(fitted)
-        other.model = answer
-        one._set_fitted_attributes(other)  # type: ignore[attr-defined]
-        return one
+        model, other_fit = copy(self), copy(fitted)
+        other_fit.model = answer
+        model._set_fitted_attributes(other_fit)  # type: ignore[attr-defined]
+        return model
 
     @fitted
     def predict(self, X: Any) -> np.ndarray:
@@ -190,8 +190,8 @@ class MixtureMethods(WithCovariates):
         -------
         float
         """
-        heights = self.score_samples(X)
-        return float(self._n_parameters() * np.log(len(heights)) - 2 * heights.sum())
+        log_likelihoods = self.score_samples(X)
+        return float(self._n_parameters() * np.log(len(log_likelihoods)) - 2 * log_likelihoods.sum())
 
     def aic(self, X: Any) -> float:
         """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.

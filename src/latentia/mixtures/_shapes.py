@@ -28,11 +28,11 @@ from ._rows import Mixture, n_parameters
 SHAPES: tuple[Shape, ...] = ("spherical", "diag", "tied", "full")
 """What ``covariance_type="auto"`` compares."""
 _FOLDS = 5
-_MOST_ROWS = 5000
-_MOST_FEATURES = 1 << 23  # of all rows together: products of columns, which EM sums for each component
-_PER_COLUMN = 10  # rows, from which on a covariance matrix can be compared
-_WIDEST = 100  # columns of such a matrix
-_MOST_READ = 1 << 25  # numbers from which rows are chosen by their content
+_MAX_ROWS = 5000
+_MAX_FEATURES = 1 << 23  # of all rows together: products of columns, which EM sums for each component
+_ROWS_PER_COLUMN = 10  # rows, from which on a covariance matrix can be compared
+_MAX_COLUMNS = 100  # columns of such a matrix
+_MAX_READ = 1 << 25  # numbers from which rows are chosen by their content
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ShapeScore:
         return float(self.held_out.mean())
 
 
-def shape_scores(
+def score_shapes(
     blocks: Blocks, shapes: Sequence[Shape], k: int, fit: Callable[[np.ndarray, Shape], Mixture]
 ) -> list[ShapeScore]:
     """Cross-validate the shapes that the rows can carry, the one with the fewest parameters first.
@@ -93,10 +93,10 @@ def choose_shape(scores: Sequence[ShapeScore]) -> ShapeScore:
     return next(score for score in scores if score is best or as_likely(score.held_out, best.held_out))
 
 
-def held_out_check(score: ShapeScore, scores: Sequence[ShapeScore]) -> Check:
+def build_held_out_check(score: ShapeScore, scores: Sequence[ShapeScore]) -> Check:
     """Build the line of the evidence on held-out rows."""
-    others = ", ".join(f"{one.shape} {number_text(one.mean)}" for one in scores)
-    compared = f" Shapes were compared by it: {others}." if len(scores) > 1 else ""
+    listed = ", ".join(f"{candidate.shape} {number_text(candidate.mean)}" for candidate in scores)
+    compared = f" Shapes were compared by it: {listed}." if len(scores) > 1 else ""
     return Check(
         "held-out log-likelihood", "nats a row", score.mean, None,
         f"Mean over {len(score.held_out):,} rows, each predicted by a fit to the {_FOLDS - 1} of {_FOLDS} folds without it."
@@ -107,17 +107,17 @@ def held_out_check(score: ShapeScore, scores: Sequence[ShapeScore]) -> Check:
 
 def _can_carry(n_rows: int, width: int) -> bool:
     """Return True if rows are enough, and columns few enough, for covariance matrices."""
-    return width <= _WIDEST and n_rows >= _PER_COLUMN * width
+    return width <= _MAX_COLUMNS and n_rows >= _ROWS_PER_COLUMN * width
 
 
 def _comparable_rows(blocks: Blocks, matrices: bool) -> np.ndarray:
     """Rows in the order of their content, at most as many as can be fitted often."""
     width = blocks.shapes[0][1]
     n_features = width * (width + 3) // 2 if matrices else 2 * width
-    most = max(min(_MOST_ROWS, _MOST_FEATURES // n_features), min(_PER_COLUMN * width, _MOST_ROWS))
-    (rows,) = blocks.some_rows(max(_MOST_READ // width, most))
+    max_rows = max(min(_MAX_ROWS, _MAX_FEATURES // n_features), min(_ROWS_PER_COLUMN * width, _MAX_ROWS))
+    (rows,) = blocks.some_rows(max(_MAX_READ // width, max_rows))
     table = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-    return table[np.argsort(content_keys(table), kind="stable")[:most]]
+    return table[np.argsort(content_keys(table), kind="stable")[:max_rows]]
 
 
 def _folds(rows: np.ndarray) -> Iterator[np.ndarray]:

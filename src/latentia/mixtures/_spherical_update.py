@@ -43,12 +43,12 @@ class SphericalMixtureUpdate:
         variance: np.ndarray,
         *,
         floor: float = 0.0,
-        least: float = 0.0,
+        min_variance: float = 0.0,
         tied: bool = False,
     ) -> None:
         self.means, self.weights = np.asarray(means, dtype=np.float64), np.asarray(weights, dtype=np.float64)
         self.variance = np.broadcast_to(np.asarray(variance, dtype=np.float64), len(means))
-        self.least, self.tied = max(floor * float(self.weights @ self.variance), least), tied
+        self.min_variance, self.tied = max(floor * float(self.weights @ self.variance), min_variance), tied
 
     @property
     def values(self) -> Values:
@@ -56,16 +56,16 @@ class SphericalMixtureUpdate:
 
     def at(self, *values: np.ndarray) -> SphericalMixtureUpdate:
         means, variance, weights = values
-        return SphericalMixtureUpdate(means, weights, variance, least=self.least, tied=self.tied)
+        return SphericalMixtureUpdate(means, weights, variance, min_variance=self.min_variance, tied=self.tied)
 
     def zero(self) -> MixtureSums:
         k, d = self.means.shape
         return MixtureSums(np.zeros(k), np.zeros((k, d)), np.zeros(k))
 
     def add(self, state: MixtureSums, block: Block) -> MixtureSums:
-        rows, means = _about_centre(block[0], self.means)
-        squares = _squared_distances(rows, means)
-        log_density = _spherical(squares, self.variance, means.shape[1])
+        rows, means = _centre(block[0], self.means)
+        squares = _compute_squared_distances(rows, means)
+        log_density = _compute_log_density(squares, self.variance, means.shape[1])
         posterior, log_likelihood = responsibilities(log_density, self.weights)
         mass = posterior.sum(axis=0)
         state.first += (rows.T @ posterior).T - mass[:, None] * means
@@ -76,18 +76,20 @@ class SphericalMixtureUpdate:
         return merged(first, second)
 
     def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
-        gaussians = Gaussians(self.means, self.variance, sums.mass, sums.first, sums.second, self.least, self.tied)
+        gaussians = Gaussians(
+            self.means, self.variance, sums.mass, sums.first, sums.second, self.min_variance, self.tied
+        )
         return gaussians, Distributions(self.weights, sums.mass)
 
 
 def spherical_log_density(X: Any, means: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Log-densities of Gaussians with covariance variance_k I, shape (n, K), for dense or sparse X (n, d)."""
-    rows, shifted = _about_centre(X, np.asarray(means, dtype=np.float64))
+    rows, shifted = _centre(X, np.asarray(means, dtype=np.float64))
     variance = np.broadcast_to(np.asarray(variance, dtype=np.float64), len(shifted))
-    return _spherical(_squared_distances(rows, shifted), variance, shifted.shape[1])
+    return _compute_log_density(_compute_squared_distances(rows, shifted), variance, shifted.shape[1])
 
 
-def _about_centre(X: Any, means: np.ndarray) -> tuple[Any, np.ndarray]:
+def _centre(X: Any, means: np.ndarray) -> tuple[Any, np.ndarray]:
     """Rows and means without the centre of the means; sparse rows stay as they are."""
     if sparse.issparse(X):
         return sparse.csr_array(X, dtype=np.float64), means
@@ -95,7 +97,7 @@ def _about_centre(X: Any, means: np.ndarray) -> tuple[Any, np.ndarray]:
     return np.asarray(X) - centre, means - centre
 
 
-def _squared_distances(rows: Any, means: np.ndarray) -> np.ndarray:
+def _compute_squared_distances(rows: Any, means: np.ndarray) -> np.ndarray:
     lengths = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else np.einsum("ij,ij->i", rows, rows)
     squares = rows @ (-2 * means.T)
     squares += lengths[:, None]
@@ -103,5 +105,5 @@ def _squared_distances(rows: Any, means: np.ndarray) -> np.ndarray:
     return np.maximum(squares, 0, out=squares)
 
 
-def _spherical(squares: np.ndarray, variance: np.ndarray, d: int) -> np.ndarray:
+def _compute_log_density(squares: np.ndarray, variance: np.ndarray, d: int) -> np.ndarray:
     return squares * (-0.5 / variance) - 0.5 * d * np.log(2 * np.pi * variance)

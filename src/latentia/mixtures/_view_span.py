@@ -17,7 +17,7 @@ from ..moments import ColumnSpan, select_columns, span_of
 from ..passes import Block, Blocks
 
 
-def span_of_views(blocks: Blocks, within: bool) -> ColumnSpan | None:
+def find_view_span(blocks: Blocks, assumes_within: bool) -> ColumnSpan | None:
     """Return which columns of all views say something of their own; None where these are all.
 
     Parameters
@@ -32,7 +32,7 @@ def span_of_views(blocks: Blocks, within: bool) -> ColumnSpan | None:
     ColumnSpan or None
     """
     widths = [width for _, width in blocks.shapes]
-    span = span_of(blocks.map(lambda block: [_joined(block)], [(blocks.n_rows, sum(widths))]))
+    span = span_of(blocks.map(lambda block: [_join_tables(block)], [(blocks.n_rows, sum(widths))]))
     if span is None:
         return None
     views = np.repeat(np.arange(len(widths)), widths)
@@ -41,13 +41,13 @@ def span_of_views(blocks: Blocks, within: bool) -> ColumnSpan | None:
     # Of rows without noise each view may say all that the others say of the component.
     if set(views[dependent]) - set(views[span.kept]):
         return span.with_columns(np.array(dependent))
-    if within:
+    if assumes_within:
         return span
     combined = [j for j in dependent if len(sources[j]) > 1 and (views[sources[j]] == views[j]).all()]
     return span.with_columns(np.array(combined, int))
 
 
-def kept_by_view(span: ColumnSpan, widths: Sequence[int]) -> list[np.ndarray]:
+def select_by_view(span: ColumnSpan, widths: Sequence[int]) -> list[np.ndarray]:
     """Return the columns of each view that are kept; a view without any is an error."""
     kept = [
         span.kept[(span.kept >= end - width) & (span.kept < end)] - (end - width)
@@ -59,13 +59,13 @@ def kept_by_view(span: ColumnSpan, widths: Sequence[int]) -> list[np.ndarray]:
     return kept
 
 
-def reduced_views(blocks: Blocks, kept: Sequence[np.ndarray]) -> Blocks:
+def reduce_views(blocks: Blocks, kept: Sequence[np.ndarray]) -> Blocks:
     """Return some columns of each view."""
     shapes = [(blocks.n_rows, len(columns)) for columns in kept]
     return blocks.map(lambda block: [select_columns(*pair) for pair in zip(block, kept, strict=False)], shapes)
 
 
-def _joined(block: Block) -> Any:
+def _join_tables(block: Block) -> Any:
     if any(sparse.issparse(table) for table in block):
         return sparse.csr_array(sparse.hstack(list(block), format="csr"))
     return np.hstack(list(block))

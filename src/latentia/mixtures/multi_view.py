@@ -60,19 +60,19 @@ from ..moments import (
 )
 from ..passes import Blocks, Folds, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
-from ._columns import Columns, Encoded, Kinds, Table, learned_columns
-from ._emissions import FLOOR, Emissions, Mixed, OneKind
-from ._linear import dependence_checks, linear_scores, linear_shares
+from ._columns import Columns, EncodedRows, Kinds, Table, learn_columns
+from ._emissions import FLOOR, Emissions, MultiKindEmissions, UniformEmissions
+from ._linear import build_dependence_checks, compute_linear_scores, compute_linear_shares
 from ._methods import MixtureMethods
-from ._view_span import kept_by_view, reduced_views, span_of_views
-from ._view_split import deals
+from ._view_span import find_view_span, reduce_views, select_by_view
+from ._view_split import propose_splits
 
 _OVERSAMPLE = 12
-_FEW, _RACED_ROWS = 10, 10_000  # steps of EM, and rows, by which ways to deal columns into views are compared
+_RACE_STEPS, _RACE_ROWS = 10, 10_000  # steps of EM, and rows, by which ways to deal columns into views are compared
 _ONE_KIND = ("bernoulli", "gaussian")
 
 
-class _Described:
+class _ColumnDescriptions:
     """What a mixture of views says of its columns."""
 
     @property
@@ -111,11 +111,15 @@ class _Described:
     def _emissions(self: Any) -> Emissions | None:
         """Distributions of the features; None where nothing is assumed."""
         if self._columns is not None:
-            return Mixed(self._columns)
-        return None if self.distribution is None else OneKind(str(self.distribution), _side_by_side, self._layout.place)
+            return MultiKindEmissions(self._columns)
+        return (
+            None
+            if self.distribution is None
+            else UniformEmissions(str(self.distribution), _join_tables, self._layout.place)
+        )
 
 
-class MultiViewMixture(_Described, MixtureMethods, Staged):
+class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
     """Mixture of views that are independent given the component, fitted by tensor decomposition.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -260,111 +264,121 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             If a parameter is out of its range, if there are fewer than three views, if they differ in rows, if X has
             infinite entries, or if a row or column has no entry at all.
         """
-        blocks = self._encoded(X, views) if _is_mixed(self.distribution, X, views) else _split(X, views)
+        blocks = self._encode(X, views) if _is_mixed(self.distribution, X, views) else _read_views(X, views)
         blocks = weighted(blocks, sample_weight)
-        self._layout = _layout(blocks, X, views) if self._columns is None else _layout_of(self._columns, blocks)
+        self._layout = (
+            _build_layout(blocks, X, views) if self._columns is None else _build_column_layout(self._columns, blocks)
+        )
         self._check_count(blocks)
         return self._fit_stages(blocks) if self._columns is not None else self._fit_in_span(blocks)
 
     def _fit_in_span(self, rows: Blocks, *more: Any) -> MultiViewMixture:
         """Fit on the columns that say something of their own among those of all views, and give all columns their entries."""
-        layout, span = self._layout, span_of_views(rows, self.distribution is not None)
+        layout, span = self._layout, find_view_span(rows, self.distribution is not None)
         if span is None:
             return self._fit_stages(rows)
-        kept = kept_by_view(span, layout.widths)
+        kept_columns = select_by_view(span, layout.widths)
         span.tell([layout.place(column).removeprefix("column ") for column in range(sum(layout.widths))])
-        self._layout = layout.select(kept)
+        self._layout = layout.select(kept_columns)
         self._check_count(rows)
-        self._fit_stages(reduced_views(rows, kept))
+        self._fit_stages(reduce_views(rows, kept_columns))
         self._layout, self._span = layout, span
         self.means_ = layout.split(span.points(np.hstack(self.means_)))
         if "variances_" in vars(self):
             self.variances_ = layout.split(np.maximum(span.variances(np.hstack(self.variances_)), of.LEAST))
-        self._scales = [_deviations(one.moments) for one in observed_columns(rows, n_jobs=self.n_jobs)]
+        self._scales = [_standard_deviations(one.moments) for one in observed_columns(rows, n_jobs=self.n_jobs)]
         return self
 
-    def _encoded(self, X: Any, views: Any) -> Blocks:
+    def _encode(self, X: Any, views: Any) -> Blocks:
         """Features of columns of several kinds, with a part a view."""
-        if not isinstance(X, Encoded):
+        if not isinstance(X, EncodedRows):
             if _is_several(X) and not (isinstance(X, Blocks) and len(X.shapes) == 1):
                 raise LatentiaError("X: columns of several kinds are in one table, and this is one for each view.")
-            table = Table.of(X)
-            given = None
+            table = Table.from_data(X)
+            view_columns = None
             if views is not None:
-                given = _columns_of_views(views, table.names if table.named else None, len(table.columns))
-            columns, cells = learned_columns(table, self.distribution, given)
-            X = Encoded(columns, columns.encoded(cells, learned=True))
-            X = self._best_deal(deals(X, self.n_components, self._seed)) if views is None else X
+                view_columns = _columns_of_views(views, table.names if table.named else None, len(table.columns))
+            columns, cells = learn_columns(table, self.distribution, view_columns)
+            X = EncodedRows(columns, columns.encode(cells, is_fit=True))
+            X = self._choose_split(propose_splits(X, self.n_components, self._seed)) if views is None else X
         self._columns = X.columns
         return X.blocks
 
-    def _best_deal(self, ways: Sequence[Encoded]) -> Encoded:
+    def _choose_split(self, splits: Sequence[EncodedRows]) -> EncodedRows:
         """Of ways to deal columns into views the one from whose moments a few steps of EM come highest, on some of the rows."""
 
-        def climb(way: Encoded) -> tuple[float, Encoded]:
-            one = copy(self)
-            one._columns, one._layout, one.refine = way.columns, _layout_of(way.columns, way.blocks), _FEW
-            one._check_count(way.blocks)
-            rows = Blocks.from_array(*sample_rows(way.blocks, _RACED_ROWS))
-            folds = one._assign_folds(rows)
-            moments, part = one._moments(rows, folds), Subset(folds.all, folds, rows)
-            reached = one._refine(one._recover(moments, part, None), moments, part, None)
-            return float(reached.refinement.log_likelihood[-1]), way
+        def climb(split: EncodedRows) -> tuple[float, EncodedRows]:
+            model = copy(self)
+            model._columns, model._layout, model.refine = (
+                split.columns,
+                _build_column_layout(split.columns, split.blocks),
+                _RACE_STEPS,
+            )
+            model._check_count(split.blocks)
+            rows = Blocks.from_array(*sample_rows(split.blocks, _RACE_ROWS))
+            folds = model._assign_folds(rows)
+            moments, part = model._moments(rows, folds), Subset(folds.all, folds, rows)
+            refined = model._refine(model._recover(moments, part, None), moments, part, None)
+            return float(refined.refinement.log_likelihood[-1]), split
 
-        return race({str(i): way for i, way in enumerate(ways)}, climb).reached if self.refine else ways[0]
+        return race({str(i): split for i, split in enumerate(splits)}, climb).reached if self.refine else splits[0]
 
     def _moments(self, rows: Blocks, folds: Folds) -> _Moments:
         """Passes over the data: columns, coordinates of three joined views, and moments of four groups of rows."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        layout, observed, emissions = self._layout, observed_columns(rows, **options), self._emissions
-        columns = _checked_columns([one.moments for one in observed], rows, emissions)
-        scales = [_deviations(one) for one in columns]
+        layout, column_statistics, emissions = self._layout, observed_columns(rows, **options), self._emissions
+        columns = _check_columns([column.moments for column in column_statistics], rows, emissions)
+        scales = [_standard_deviations(column) for column in columns]
         inverse = [np.where(c.variance > 0, 1.0 / scale, 0.0) for c, scale in zip(columns, scales, strict=True)]
-        joined = _joined(_whole(rows, observed), layout.joined)
-        found = [
+        grouped = _join_views(_fill_missing(rows, column_statistics), layout.view_groups)
+        results = [
             principal_coordinates(
-                joined, self.n_components + _OVERSAMPLE, np.concatenate([columns[i].mean for i in views]),
+                grouped, self.n_components + _OVERSAMPLE, np.concatenate([columns[i].mean for i in views]),
                 scale=np.concatenate([inverse[i] for i in views]), part=part, random_state=self._seed, **options,
             )
-            for part, views in enumerate(layout.joined)
+            for part, views in enumerate(layout.view_groups)
         ]  # fmt: skip
-        coordinates, n_passes = [one for one, _ in found], sum(n for _, n in found)
+        coordinates, n_passes = [column for column, _ in results], sum(n for _, n in results)
         squares = emissions is not None and emissions.squares
-        statistic = ViewMoments(coordinates, lambda b: (b, folds.of(b.rows)), folds.n, squares=squares)
-        sums = accumulate(joined, statistic, **options)
-        shares = None if all(one.whole for one in observed) else [one.share for one in observed]
+        statistic = ViewMoments(coordinates, lambda block: (block, folds.of(block.rows)), folds.n, squares=squares)
+        sums = accumulate(grouped, statistic, **options)
+        shares = (
+            None
+            if all(column.whole for column in column_statistics)
+            else [column.share for column in column_statistics]
+        )
         return _Moments(layout, columns, shares, scales, statistic, sums, folds, n_passes + 2)
 
-    def _recover(self, moments: _Moments, subset: Subset, full_fit: Any) -> _Recovered:
+    def _recover(self, moments: _Moments, subset: Subset, full_fit: Any) -> _Recovery:
         """Two whitened views and the third moment of three: see `_recover`."""
         return _recover(moments, subset.groups, self.n_components, self._seed)
 
-    def _refine(self, recovered: _Recovered, moments: _Moments, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: _Recovery, moments: _Moments, subset: Subset, full_fit: Any) -> Refined:
         """EM on the rows."""
-        return self._settled(recovered.mixture, moments, subset)
+        return self._run_em(recovered.mixture, moments, subset)
 
     def _restart(self, model: Refined, moments: _Moments, subset: Subset) -> Refined | None:
-        return self._settled(model.parameters, moments, subset) if self._steps else None
+        return self._run_em(model.parameters, moments, subset) if self._steps else None
 
     def _distance(self, first: Refined, second: Refined, moments: _Moments) -> np.ndarray:
-        return _nearest(first.parameters.means, second.parameters.means, moments.scales)
+        return _nearest_distances(first.parameters.means, second.parameters.means, moments.scales)
 
     def _cost(self) -> Literal["free", "passes"]:
         return "passes" if self._steps else "free"
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """What the moments leave unexplained, the errors of parts widened by it, and one component instead."""
-        found: _Recovered = fitted.recovered
+        recovery: _Recovery = fitted.recovered
         moments: _Moments = fitted.moments
         mixture: _Mixture = fitted.model.parameters
-        measured = _measured(found, moments)
-        misfits = _misfits(mixture, found, moments, self._emissions, measured.surplus)
-        apart = nearest_others(_scaled(mixture.means, moments.scales), "euclidean")
-        parts = fitted.errors(self.n_splits).widened(misfits.together(bool(self._steps)).bias(apart))
+        measured = _measure_tensor(recovery, moments)
+        misfits = _compute_misfits(mixture, recovery, moments, self._emissions, measured.surplus)
+        distances = nearest_others(_scale_means(mixture.means, moments.scales), "euclidean")
+        parts = fitted.errors(self.n_splits).widened(misfits.together(bool(self._steps)).bias(distances))
         self._keep_confusions(fitted, 0 if self._emissions is None else self.n_splits)
-        checks = _checks(fitted.model, found, moments, parts, measured, misfits)
+        checks = _checks(fitted.model, recovery, moments, parts, measured, misfits)
         if self._emissions is None:
-            return checks + dependence_checks(_held_out(fitted, self.n_splits), moments.scales), parts
+            return checks + build_dependence_checks(_pair_held_out(fitted, self.n_splits), moments.scales), parts
         return checks + self._checks_of_rows(fitted.rows, moments), parts
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
@@ -380,54 +394,58 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         if self._emissions is not None:
             return super()._component_view(fitted)
         tables = sample_rows(fitted.compared_rows)
-        return ComponentView(linear_shares(*linear_scores(tables, self.means_, self.weights_, self._scales)))
+        return ComponentView(
+            compute_linear_shares(*compute_linear_scores(tables, self.means_, self.weights_, self._scales))
+        )
 
     @property
     def _steps(self) -> Refine:
         """Of refining, for which there must be a likelihood."""
         return 0 if self._emissions is None else self.refine
 
-    def _settled(self, mixture: _Mixture, moments: _Moments, part: Subset) -> Refined:
+    def _run_em(self, mixture: _Mixture, moments: _Moments, part: Subset) -> Refined:
         """After EM on the rows of a part."""
         emissions, layout = self._emissions, moments.layout
         if emissions is None or not self._steps:
-            return Refined((mixture if emissions is None else _spread(mixture, emissions)).sorted(), Refinement.none())
+            return Refined(
+                (mixture if emissions is None else _complete_variances(mixture, emissions)).sorted(), Refinement.none()
+            )
         shape = part.rows.n_rows, sum(layout.widths)
         rows = part.rows.map(lambda block: [emissions.table(block)], [shape])
         variances = None if mixture.variances is None else np.hstack(mixture.variances)
         update = emissions.update(np.hstack(mixture.means), variances, mixture.weights, np.concatenate(moments.scales))
-        found = refine(update, over(rows, self.n_jobs, self.verbose), self._steps)
-        means, spread, weights = emissions.answer(found.values)
-        of_views = None if spread is None else layout.split(spread)
-        return Refined(_Mixture(layout.split(means), weights, of_views).sorted(), found)
+        refinement = refine(update, over(rows, self.n_jobs, self.verbose), self._steps)
+        means, variances_by_em, weights = emissions.unpack(refinement.values)
+        view_variances = None if variances_by_em is None else layout.split(variances_by_em)
+        return Refined(_Mixture(layout.split(means), weights, view_variances).sorted(), refinement)
 
     def _checks_of_rows(self, blocks: Blocks, moments: _Moments) -> list[Check]:
         """Whether the fit predicts better than one component, and what its likelihood says of rows."""
         emissions: Any = self._emissions
         rows = list(sample_rows(blocks))
-        trivial, n_parameters = emissions.independent(
-            _side_by_side(rows),
+        trivial, n_parameters = emissions.score_independent(
+            _join_tables(rows),
             self.weights_,
             np.hstack(self.means_),
             np.hstack(self.variances_) if emissions.squares else None,
         )
-        n_rows = round(independent_rows(moments.of(moments.folds.all), moments.halves))
+        n_rows = round(independent_rows(moments.sum_groups(moments.folds.all), moments.halves))
         extra = counted_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
         joint = np.vstack(list(self._joint(Blocks.from_array(*rows))))
-        posterior, heights = normalised(joint, self.weights_)
-        found = trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")
-        found += emissions.checks(_side_by_side(rows), posterior, np.hstack(self.means_))
-        return found if moments.shares is None else found + self._gaps_checks(_side_by_side(rows))
+        posterior, log_likelihoods = normalised(joint, self.weights_)
+        checks = trivial_checks(log_likelihoods, trivial, extra=extra, n_rows=n_rows, against="one component")
+        checks += emissions.checks(_join_tables(rows), posterior, np.hstack(self.means_))
+        return checks if moments.shares is None else checks + self._gaps_checks(_join_tables(rows))
 
     def _gaps_checks(self, table: np.ndarray) -> list[Check]:
         """Measure whether cells of some rows are missing by their value, which the components expect from other views."""
         emissions: Any = self._emissions
-        means, ends = emissions.possible(np.hstack(self.means_)), np.cumsum(self._layout.widths)
+        means, ends = emissions.clip_means(np.hstack(self.means_)), np.cumsum(self._layout.widths)
         variances = np.hstack(self.variances_) if emissions.squares else None
 
-        def expect(seen: np.ndarray, others: np.ndarray) -> np.ndarray:
-            density = emissions.log_density(np.where(seen, table, np.nan), means, variances)
-            return np.asarray(normalised(density + log(self.weights_), self.weights_)[0] @ means[:, others])
+        def expect(is_observed: np.ndarray, target_columns: np.ndarray) -> np.ndarray:
+            density = emissions.log_density(np.where(is_observed, table, np.nan), means, variances)
+            return np.asarray(normalised(density + log(self.weights_), self.weights_)[0] @ means[:, target_columns])
 
         return missing_checks(table, expect, self._seed, np.split(np.arange(ends[-1]), ends[:-1]))
 
@@ -439,9 +457,11 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             )  # fmt: skip
 
     def _check_count(self, blocks: Blocks) -> None:
-        k, widths = self.n_components, self._layout.joined_widths
+        k, widths = self.n_components, self._layout.group_widths
         if self._columns is not None:
-            widths = [sum(self._columns.free(self._columns.views[i]) for i in views) for views in self._layout.joined]
+            widths = [
+                sum(self._columns.free(self._columns.views[i]) for i in views) for views in self._layout.view_groups
+            ]
         if min(widths) < k - 1:
             raise LatentiaError(
                 f"at least {k - 1} features are needed in each of three views, and they have "
@@ -455,14 +475,14 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             )  # fmt: skip
 
     def _distances(self, other: MultiViewMixture) -> np.ndarray:
-        return _nearest(self.means_, other.means_, self._scales)
+        return _nearest_distances(self.means_, other.means_, self._scales)
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         if self._columns is not None:
-            blocks = X.blocks if isinstance(X, Encoded) else self._columns.blocks(X)
-            return [{"X": Encoded(self._columns, half)} for half in blocks.split(2, random_state)]
+            blocks = X.blocks if isinstance(X, EncodedRows) else self._columns.blocks(X)
+            return [{"X": EncodedRows(self._columns, half)} for half in blocks.split(2, random_state)]
         views = None if _is_several(X) else fit_parameters.get("views", self._layout.columns)
-        return [{"X": half} for half in _split(X, views).split(2, random_state)]
+        return [{"X": half} for half in _read_views(X, views).split(2, random_state)]
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -502,7 +522,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
                 value=None,
             )
         span = vars(self).get("_span") or ColumnSpan.whole(sum(self._layout.widths))
-        means = emissions.possible(span.select(np.hstack(self.means_)))  # moments may lie outside
+        means = emissions.clip_means(span.select(np.hstack(self.means_)))  # moments may lie outside
         variances = span.select(np.hstack(self.variances_)) if emissions.squares else None
         blocks, tables = self.views_of(X), emissions.table
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
@@ -527,20 +547,20 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         """
         if self._columns is not None:
             return not_empty(X if isinstance(X, Blocks) and len(X.shapes) > 1 else self._columns.blocks(X))
-        layout, several = self._layout, _is_several(X)
-        if not several and layout.columns is None:
+        layout, has_tables = self._layout, _is_several(X)
+        if not has_tables and layout.columns is None:
             raise LatentiaError(f"The model was fitted on {len(layout.widths)} tables: give as many, in a list.")
-        blocks = _split(X, None if several else layout.columns, layout.width)
+        blocks = _read_views(X, None if has_tables else layout.columns, layout.width)
         widths = [shape[1] for shape in blocks.shapes]
         if widths != layout.widths:
             raise LatentiaError(f"The views have {widths} columns and the model was fitted on {layout.widths}.")
         if not blocks.n_rows:
             raise LatentiaError("The data is empty: it has no rows.")
-        names = _names(X, None if several else layout.columns)
-        for i, (given, known) in enumerate(zip(names or [], layout.names or [], strict=False)):
-            if given != known:
+        names = _read_names(X, None if has_tables else layout.columns)
+        for i, (found_names, expected_names) in enumerate(zip(names or [], layout.names or [], strict=False)):
+            if found_names != expected_names:
                 raise LatentiaError(
-                    f"View {i + 1} has the columns {given}, and had {known} in the fit: give these, in this order."
+                    f"View {i + 1} has the columns {found_names}, and had {expected_names} in the fit: give these, in this order."
                 )
         if not isinstance(X, Blocks):
             return blocks
@@ -549,17 +569,17 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
     def _check_fitted(self) -> None:
         layout, widths = self._layout, [mean.shape[1] for mean in self.means_]
         columns = layout.columns
-        same = layout.widths == widths and [len(scale) for scale in self._scales] == widths and len(widths) >= 3
+        agree = layout.widths == widths and [len(scale) for scale in self._scales] == widths and len(widths) >= 3
         if columns is not None:
-            same = same and [len(view) for view in columns] == widths and layout.width is not None
-            same = same and all(isinstance(c, str) or 0 <= c < layout.width for view in columns for c in view)
+            agree = agree and [len(view) for view in columns] == widths and layout.width is not None
+            agree = agree and all(isinstance(c, str) or 0 <= c < layout.width for view in columns for c in view)
         if self._columns is not None:
             self._columns.check()
-            same = same and [sum(map(self._columns.size, view)) for view in self._columns.views] == widths
+            agree = agree and [sum(map(self._columns.size, view)) for view in self._columns.views] == widths
         emissions = self._emissions
         if emissions is not None and emissions.squares:
-            same = same and [variance.shape for variance in self.variances_] == [mean.shape for mean in self.means_]
-        if not same:
+            agree = agree and [variance.shape for variance in self.variances_] == [mean.shape for mean in self.means_]
+        if not agree:
             raise LatentiaError("the views have other widths in different attributes")
 
 
@@ -588,33 +608,35 @@ class _Layout:
     names: Annotated[list[list[str]] | None, of.Field(types=("str",))]
 
     @property
-    def joined(self) -> list[list[int]]:
+    def view_groups(self) -> list[list[int]]:
         """The views that are joined, for each of three."""
         return [list(range(i, len(self.widths), 3)) for i in range(3)]
 
     @property
-    def joined_widths(self) -> list[int]:
-        return [sum(self.widths[i] for i in views) for views in self.joined]
+    def group_widths(self) -> list[int]:
+        return [sum(self.widths[i] for i in views) for views in self.view_groups]
 
-    def select(self, kept: Sequence[np.ndarray]) -> _Layout:
+    def select(self, kept_columns: Sequence[np.ndarray]) -> _Layout:
         """The layout of some columns of each view."""
         columns, names = (
-            None if whole is None else [[view[i] for i in own] for view, own in zip(whole, kept, strict=True)]
-            for whole in (self.columns, self.names)
+            None
+            if labels is None
+            else [[view[i] for i in indices] for view, indices in zip(labels, kept_columns, strict=True)]
+            for labels in (self.columns, self.names)
         )
-        return _Layout([len(own) for own in kept], columns, self.width, names)
+        return _Layout([len(indices) for indices in kept_columns], columns, self.width, names)
 
     def split(self, table: np.ndarray) -> list[np.ndarray]:
         """From all features side by side, (K, D), to those of the views."""
         return list(np.split(table, np.cumsum(self.widths)[:-1], axis=1))
 
-    def separated(self, joined: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def separate(self, grouped: Sequence[np.ndarray]) -> list[np.ndarray]:
         """From arrays of three joined views, (K, D), back to those of the views, in their order."""
-        found: dict[int, np.ndarray] = {}
-        for views, table in zip(self.joined, joined, strict=True):
+        by_view: dict[int, np.ndarray] = {}
+        for views, table in zip(self.view_groups, grouped, strict=True):
             ends = np.cumsum([self.widths[i] for i in views])[:-1]
-            found |= dict(zip(views, np.split(table, ends, axis=1), strict=True))
-        return [found[i] for i in range(len(self.widths))]
+            by_view |= dict(zip(views, np.split(table, ends, axis=1), strict=True))
+        return [by_view[i] for i in range(len(self.widths))]
 
     def place(self, column: int) -> str:
         """A column of all views side by side, as a text for messages."""
@@ -626,31 +648,31 @@ class _Layout:
         )
 
 
-def _layout(blocks: Blocks, X: Any, views: Any) -> _Layout:
+def _build_layout(blocks: Blocks, X: Any, views: Any) -> _Layout:
     """The layout of blocks with one part a view."""
     widths = [shape[1] for shape in blocks.shapes]
     if len(widths) < 3:
         raise LatentiaError(f"{len(widths)} views: three or more are needed. Cut one table with views=[...].")
-    names = _names(X, views)
+    names = _read_names(X, views)
     if views is None:
         return _Layout(widths, None, None, names)
     columns = [[c if isinstance(c, str) else int(c) for c in view] for view in views]
     return _Layout(widths, columns, np.shape(X)[1], names)
 
 
-def _layout_of(columns: Columns, blocks: Blocks) -> _Layout:
+def _build_column_layout(columns: Columns, blocks: Blocks) -> _Layout:
     """The layout of encoded columns."""
     if len(columns.views) < 3:
         raise LatentiaError(f"{len(columns.views)} views: three or more are needed.")
     return _Layout([shape[1] for shape in blocks.shapes], None, None, columns.feature_names)
 
 
-def _names(X: Any, views: Any) -> list[list[str]] | None:
+def _read_names(X: Any, views: Any) -> list[list[str]] | None:
     """Names of the columns of every view; None where not all of them have names."""
     tables = [X] if views is not None else [] if isinstance(X, Blocks) else list(X)
-    found = [column_names_of(table) for table in tables]
-    names = [one for one in found if one]
-    if not names or len(names) < len(found):
+    all_names = [column_names_of(table) for table in tables]
+    names = [table_names for table_names in all_names if table_names]
+    if not names or len(names) < len(all_names):
         return None
     return names if views is None else [[c if isinstance(c, str) else names[0][int(c)] for c in view] for view in views]
 
@@ -658,7 +680,7 @@ def _names(X: Any, views: Any) -> list[list[str]] | None:
 def _is_mixed(distribution: Any, X: Any, views: Any) -> bool:
     """Whether columns have kinds of their own: of one frame they do, unless something else is asked for."""
     if distribution is None:
-        return isinstance(X, Encoded) or (views is None and frame_of(X) is not None)
+        return isinstance(X, EncodedRows) or (views is None and frame_of(X) is not None)
     return not isinstance(distribution, str) or distribution not in _ONE_KIND
 
 
@@ -674,14 +696,14 @@ def _is_several(X: Any) -> bool:
         return True
 
 
-def _split(X: Any, views: Any, width: int | None = None) -> Blocks:
+def _read_views(X: Any, views: Any, width: int | None = None) -> Blocks:
     """Blocks with one part a view; ``width`` is that of the table that the model was fitted on."""
     if _is_several(X):
         if views is not None:
             raise LatentiaError("views: they cut one table, and there is one for each view already.")
         if isinstance(X, Blocks):
             return X
-        tables = [_checked(table, i) for i, table in enumerate(X)]
+        tables = [_read_view(table, i) for i, table in enumerate(X)]
         if tables:
             check_same_rows(**{f"view {i}": table.shape[0] for i, table in enumerate(tables, 1)})
         return Blocks.from_array(*tables)
@@ -689,7 +711,7 @@ def _split(X: Any, views: Any, width: int | None = None) -> Blocks:
         raise LatentiaError(
             "X: a list of three or more tables is needed, or one table with views=[columns, columns, ...]."
         )
-    names, table = column_names_of(X), _checked(X, 0)
+    names, table = column_names_of(X), _read_view(X, 0)
     if width is not None and table.shape[1] != width:
         raise LatentiaError(f"X has {table.shape[1]} columns and the model was fitted on {width}.")
     return Blocks.from_array(*[table[:, columns] for columns in _columns_of_views(views, names, table.shape[1])])
@@ -700,21 +722,23 @@ def _columns_of_views(views: Any, names: list[str] | None, width: int) -> list[l
     if not isinstance(views, Iterable) or isinstance(views, str):
         raise LatentiaError(f"views={views!r}: a list of lists of columns is needed.")
     parts: list[list[int]] = []
-    seen: set[int] = set()
+    used: set[int] = set()
     for i, view in enumerate(views):
         if not isinstance(view, (list, tuple)) and np.ndim(view) != 1:
             raise LatentiaError(f"views: view {i + 1} is {view!r}; a list of columns is needed for each view.")
-        columns = [_column(c, names, width, i) for c in view]
-        twice = seen.intersection(columns)
-        if twice or len(set(columns)) < len(columns) or not columns:
-            what = f"column {min(twice)} is in another view too" if twice else "no column, or one that is named twice"
-            raise LatentiaError(f"views: view {i + 1} has {what}. Views must have columns of their own.")
-        seen.update(columns)
+        columns = [_find_column(c, names, width, i) for c in view]
+        shared = used.intersection(columns)
+        if shared or len(set(columns)) < len(columns) or not columns:
+            problem = (
+                f"column {min(shared)} is in another view too" if shared else "no column, or one that is named twice"
+            )
+            raise LatentiaError(f"views: view {i + 1} has {problem}. Views must have columns of their own.")
+        used.update(columns)
         parts.append(columns)
     return parts
 
 
-def _column(column: Any, names: list[str] | None, width: int, view: int) -> int:
+def _find_column(column: Any, names: list[str] | None, width: int, view: int) -> int:
     if isinstance(column, str):
         if names is None or column not in names:
             raise LatentiaError(f"views: view {view + 1} names column {column!r}, which the table does not have.")
@@ -727,24 +751,24 @@ def _column(column: Any, names: list[str] | None, width: int, view: int) -> int:
     return number
 
 
-def _checked(table: Any, number: int) -> Any:
+def _read_view(table: Any, number: int) -> Any:
     return number_table(table, f"view {number + 1}", missing=True)
 
 
-def _whole(blocks: Blocks, observed: list[ObservedColumns]) -> Blocks:
+def _fill_missing(blocks: Blocks, columns: list[ObservedColumns]) -> Blocks:
     """Tables that stand for those with missing entries in moments."""
-    if all(one.whole for one in observed):
+    if all(column.whole for column in columns):
         return blocks
-    return blocks.map(lambda block: [filled(block[i], one) for i, one in enumerate(observed)], list(blocks.shapes))
+    return blocks.map(lambda block: [filled(block[i], column) for i, column in enumerate(columns)], list(blocks.shapes))
 
 
-def _joined(blocks: Blocks, views: list[list[int]]) -> Blocks:
+def _join_views(blocks: Blocks, views: list[list[int]]) -> Blocks:
     """Blocks with three parts, each of some views side by side."""
-    shapes = [(blocks.n_rows, sum(blocks.shapes[i][1] for i in some)) for some in views]
-    return blocks.map(lambda block: [_side_by_side([block[i] for i in some]) for some in views], shapes)
+    shapes = [(blocks.n_rows, sum(blocks.shapes[i][1] for i in group)) for group in views]
+    return blocks.map(lambda block: [_join_tables([block[i] for i in group]) for group in views], shapes)
 
 
-def _side_by_side(tables: Sequence[Any]) -> Any:
+def _join_tables(tables: Sequence[Any]) -> Any:
     if len(tables) == 1:
         return tables[0]
     if any(sparse.issparse(table) for table in tables):
@@ -778,13 +802,15 @@ class _Mixture(NamedTuple):
         return _Mixture([m[order] for m in self.means], self.weights[order], variances)
 
 
-def _spread(mixture: _Mixture, emissions: Emissions) -> _Mixture:
+def _complete_variances(mixture: _Mixture, emissions: Emissions) -> _Mixture:
     """With the variances that the means ask for."""
     if mixture.variances is None:
         return mixture
-    found = emissions.spread(emissions.possible(np.hstack(mixture.means)), np.hstack(mixture.variances))
+    variances = emissions.complete_variances(
+        emissions.clip_means(np.hstack(mixture.means)), np.hstack(mixture.variances)
+    )
     ends = np.cumsum([mean.shape[1] for mean in mixture.means])[:-1]
-    return mixture._replace(variances=np.split(found, ends, axis=1))
+    return mixture._replace(variances=np.split(variances, ends, axis=1))
 
 
 @dataclass(frozen=True)
@@ -803,16 +829,16 @@ class _Moments:
     folds: Folds
     n_passes: int
 
-    def of(self, groups: tuple[int, ...]) -> ViewSums:
+    def sum_groups(self, groups: tuple[int, ...]) -> ViewSums:
         return self.statistic.of(self.sums, groups)
 
     @property
     def halves(self) -> list[tuple[ViewSums, ViewSums]]:
-        return [(self.of(one), self.of(two)) for one, two in self.folds.splits]
+        return [(self.sum_groups(first), self.sum_groups(second)) for first, second in self.folds.splits]
 
 
 @dataclass(frozen=True)
-class _Recovered:
+class _Recovery:
     """The mixture, and the frame and the decomposition that it comes from."""
 
     mixture: _Mixture
@@ -820,68 +846,71 @@ class _Recovered:
     decomposition: Decomposition
 
 
-def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _Recovered:
+def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _Recovery:
     """The mixture from the moments of some groups."""
-    m, layout = moments.of(groups), moments.layout
+    m, layout = moments.sum_groups(groups), moments.layout
     frame = common_frame(m, k)
     decomposition = decompose(frame.tensor, k, seed)
     v = decomposition.vectors
-    means = layout.separated([frame.mean_given(m.sketches, a, v) for a in range(3)])
+    means = layout.separate([frame.mean_given(m.sketches, a, v) for a in range(3)])
     variances = None
     if moments.statistic.squares:
-        squares = layout.separated([frame.mean_given(m.squares, a, v) for a in range(3)])
+        squares = layout.separate([frame.mean_given(m.squares, a, v) for a in range(3)])
         if moments.shares is not None:
             squares = [square * share for square, share in zip(squares, moments.shares, strict=True)]
-        centers = layout.separated([c.center[None] for c in moments.statistic.coordinates])
+        centers = layout.separate([c.center[None] for c in moments.statistic.coordinates])
         variances = [
             np.maximum(square - (mean - center) ** 2, FLOOR * scale**2)
             for square, mean, center, scale in zip(squares, means, centers, moments.scales, strict=True)
         ]
-    return _Recovered(_Mixture(means, frame.weights(v), variances), frame, decomposition)
+    return _Recovery(_Mixture(means, frame.weights(v), variances), frame, decomposition)
 
 
-def _nearest(means: list[np.ndarray], other: list[np.ndarray], scales: list[np.ndarray]) -> np.ndarray:
+def _nearest_distances(means: list[np.ndarray], other_means: list[np.ndarray], scales: list[np.ndarray]) -> np.ndarray:
     """Distance of every component to the nearest of another fit, over all features, in standard deviations."""
-    return cdist(_scaled(means, scales), _scaled(other, scales)).min(axis=1)
+    return cdist(_scale_means(means, scales), _scale_means(other_means, scales)).min(axis=1)
 
 
-def _scaled(means: list[np.ndarray], scales: list[np.ndarray]) -> np.ndarray:
+def _scale_means(means: list[np.ndarray], scales: list[np.ndarray]) -> np.ndarray:
     return np.hstack([mean / scale for mean, scale in zip(means, scales, strict=True)])
 
 
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def _measured(found: _Recovered, moments: _Moments) -> TensorMeasured:
+def _measure_tensor(recovery: _Recovery, moments: _Moments) -> TensorMeasured:
     return TensorMeasured(
-        spectrum=found.frame.spectrum,
-        weights=found.decomposition.weights,
-        residual=found.decomposition.info.residual,
-        stable=found.decomposition.info.stable,
-        samples=moments.of(moments.folds.all).n,
-        noise=frame_noise(found.frame, *moments.halves[0]),
+        spectrum=recovery.frame.spectrum,
+        weights=recovery.decomposition.weights,
+        residual=recovery.decomposition.info.residual,
+        stable=recovery.decomposition.info.stable,
+        samples=moments.sum_groups(moments.folds.all).n,
+        noise=frame_noise(recovery.frame, *moments.halves[0]),
         exact=True,
     )
 
 
-def _misfits(
-    mixture: _Mixture, found: _Recovered, moments: _Moments, emissions: Emissions | None, surplus: bool
+def _compute_misfits(
+    mixture: _Mixture, recovery: _Recovery, moments: _Moments, emissions: Emissions | None, surplus: bool
 ) -> ViewMisfits:
-    coordinates, whole, weights = moments.statistic.coordinates, moments.of(moments.folds.all), mixture.weights
-    halves, joined = moments.halves, moments.layout.joined
-    means = [np.hstack([mixture.means[i] for i in views]) for views in joined]
-    seen = [to(mean) for to, mean in zip(coordinates, means, strict=True)]
+    coordinates, sums, weights = moments.statistic.coordinates, moments.sum_groups(moments.folds.all), mixture.weights
+    halves, view_groups = moments.halves, moments.layout.view_groups
+    means = [np.hstack([mixture.means[i] for i in views]) for views in view_groups]
+    coordinate_means = [project(mean) for project, mean in zip(coordinates, means, strict=True)]
     within = None
     if emissions is not None and moments.shares is None:
         variance = np.concatenate([column.variance for column in moments.columns])
-        own = emissions.within(variance, np.hstack(mixture.means), weights)
+        conditional = emissions.conditional_covariance(variance, np.hstack(mixture.means), weights)
         places = np.split(np.arange(len(variance)), np.cumsum(moments.layout.widths)[:-1])
-        of_views = [np.concatenate([places[i] for i in views]) for views in joined]
-        variances = [own[places] if own.ndim == 1 else own[places][:, places] for places in of_views]
-        within = left_within_views(coordinates, variances, whole, halves, means, weights)
+        features_of_groups = [np.concatenate([places[i] for i in views]) for views in view_groups]
+        variances = [
+            conditional[places] if conditional.ndim == 1 else conditional[places][:, places]
+            for places in features_of_groups
+        ]
+        within = left_within_views(coordinates, variances, sums, halves, means, weights)
     return ViewMisfits.of(
-        left_of_tensor(found.frame, whole, halves, seen, weights),
-        left_across_views(whole, halves, seen, weights),
+        left_of_tensor(recovery.frame, sums, halves, coordinate_means, weights),
+        left_across_views(sums, halves, coordinate_means, weights),
         within,
         surplus,
     )
@@ -889,7 +918,7 @@ def _misfits(
 
 def _checks(
     refined: Refined,
-    found: _Recovered,
+    recovery: _Recovery,
     moments: _Moments,
     parts: PartErrors,
     measured: TensorMeasured,
@@ -897,7 +926,7 @@ def _checks(
 ) -> list[Check]:
     mixture: _Mixture = refined.parameters
     several = len(mixture.weights) > 1
-    limit = separation_limit(_scaled(mixture.means, moments.scales), "euclidean") if several else 1.0
+    limit = separation_limit(_scale_means(mixture.means, moments.scales), "euclidean") if several else 1.0
     unit = "over all features, in standard deviations"
     return [
         *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", unit, n_rows=measured.samples),
@@ -905,25 +934,25 @@ def _checks(
         *convergence_checks(refined.refinement),
         *tensor_checks(measured),
         Check(
-            "symmetry of the views", "|T - T^sigma| / |T|", found.frame.asymmetry, None,
+            "symmetry of the views", "|T - T^sigma| / |T|", recovery.frame.asymmetry, None,
             "How far the third moment is from being the same for every order of the views: noise, or views that share "
             "more than the component.", "Theorem 7.5",
         ),
-        *_constant_features(moments.columns),
-        *_missing(moments.shares),
+        *_check_constant_features(moments.columns),
+        *_check_missing_cells(moments.shares),
     ]  # fmt: skip
 
 
-def _held_out(fitted: Fitted, n_splits: int) -> list[tuple[_Mixture, Any]]:
+def _pair_held_out(fitted: Fitted, n_splits: int) -> list[tuple[_Mixture, Any]]:
     """The mixtures of two halves of the rows, each with the views of some rows of the other half."""
-    found = []
+    pairs = []
     for pair, groups in zip(fitted.halves(min(n_splits, 1)), fitted.folds.splits, strict=False):
-        for half, other in zip(pair, reversed(groups), strict=True):
-            found.append((half.parameters, sample_rows(fitted.rows.group(other, fitted.folds))))
-    return found
+        for half, other_half in zip(pair, reversed(groups), strict=True):
+            pairs.append((half.parameters, sample_rows(fitted.rows.group(other_half, fitted.folds))))
+    return pairs
 
 
-def _constant_features(columns: list[ColumnMoments]) -> list[Check]:
+def _check_constant_features(columns: list[ColumnMoments]) -> list[Check]:
     n = sum(int((column.variance == 0).sum()) for column in columns)
     if not n:
         return []
@@ -931,7 +960,7 @@ def _constant_features(columns: list[ColumnMoments]) -> list[Check]:
     return [Check("constant features", "", float(n), None, meaning, "model")]
 
 
-def _missing(shares: list[np.ndarray] | None) -> list[Check]:
+def _check_missing_cells(shares: list[np.ndarray] | None) -> list[Check]:
     if shares is None:
         return []
     meaning = (
@@ -941,15 +970,15 @@ def _missing(shares: list[np.ndarray] | None) -> list[Check]:
     return [Check("missing cells", "share", float(1 - np.concatenate(shares).mean()), None, meaning, "model")]
 
 
-def _deviations(columns: ColumnMoments) -> np.ndarray:
+def _standard_deviations(columns: ColumnMoments) -> np.ndarray:
     """Standard deviations, and one of constants."""
     return np.sqrt(np.where(columns.variance > 0, columns.variance, 1.0))
 
 
-def _checked_columns(columns: list[ColumnMoments], rows: Blocks, emissions: Emissions | None) -> list[ColumnMoments]:
+def _check_columns(columns: list[ColumnMoments], rows: Blocks, emissions: Emissions | None) -> list[ColumnMoments]:
     for i, column in enumerate(columns):
         if not (column.variance > 0).any():
             raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")
-    if isinstance(emissions, OneKind) and emissions.kind == "bernoulli":
+    if isinstance(emissions, UniformEmissions) and emissions.kind == "bernoulli":
         _check_binary(columns, emissions, rows)
     return columns

@@ -39,33 +39,33 @@ from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gauss
 from ..likelihood.gaussian import check_covariances
 from ..moments import ColumnSpan, FramedSums, WideSums, span_of
 from ..passes import Blocks, Folds, content_keys, join_copies, sample_rows
-from ._initialisation import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
-from ._single_cluster_null import structure_checks
-from ._evidence import Measured, checks_of, shape_checks
+from ._evidence import MixtureMeasurements, build_checks, build_shape_checks
+from ._initialisation import MOMENTS, advise_shape, find_likeliest_start, measure_gain_of_full, measure_gain_over_merged
 from ._methods import MixtureMethods
-from ._missing import ObservedRows, gaps_checks, log_density, whole_rows
+from ._missing import ObservedRows, build_gaps_checks, complete_rows, log_density
 from ._moments import OVERSAMPLE, Moments, Recovered, recover
 from ._moves import Shape
 from ._rows import GaussianRows, Mixture, n_parameters
-from ._shapes import SHAPES, ShapeScore, choose_shape, held_out_check, shape_scores
+from ._shapes import SHAPES, ShapeScore, build_held_out_check, choose_shape, score_shapes
+from ._single_cluster_null import build_structure_checks
 from ._spherical_update import SphericalMixtureUpdate
 
-_FLOOR = 1e-3  # least variance of a component, as a share of the mean one
+_VARIANCE_FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
-_FULL = 0.1  # nats a row by which full covariances may predict better
-_TRIMMED = 0.05  # share of the rows that a rival is learned without
-_RIVAL = "It includes the distance to a rival, the fit without the least likely rows."
-_MOST_TRIMMED = 20_000  # rows that it is learned from
-_SMALL = 1 << 18  # numbers in a part of the rows, on all of which EM is tried before it is made
-_SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has converged, and where that of a part has
+_MAX_FULL_GAIN = 0.1  # nats a row by which full covariances may predict better
+_TRIMMED_SHARE = 0.05  # share of the rows that a rival is learned without
+_RIVAL_NOTE = "It includes the distance to a rival, the fit without the least likely rows."
+_MAX_TRIMMED_ROWS = 20_000  # rows that it is learned from
+_SMALL_PART = 1 << 18  # numbers in a part of the rows, on all of which EM is tried before it is made
+_MIN_GAIN, _MIN_GAIN_OF_PART = 0.02, 0.2  # nats that a step gains where EM has converged, and where that of a part has
 
 
-class _Begun(NamedTuple):
+class _InitialFit(NamedTuple):
     """What the moments say, if they were asked, where EM starts, and the names of the starts that led there."""
 
-    found: Recovered | None
+    moment_fit: Recovered | None
     start: Mixture
-    ways: tuple[str, ...]
+    start_names: tuple[str, ...]
 
 
 class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
@@ -257,7 +257,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         self._scores = _compare_shapes(self, rows)
         self.covariance_type_ = choose_shape(self._scores).shape if self._scores else self._shape
         if self._gaps is not None:
-            rows = whole_rows(rows, self._gaps, self.n_components - 1, partial(_on_cells, self), self._seed)
+            rows = complete_rows(
+                rows, self._gaps, self.n_components - 1, partial(_fit_observed_cells, self), self._seed
+            )
         self._fit_stages(rows)
         del self._gaps, self._scores
         return self
@@ -266,14 +268,14 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         span = sums.span
         if span is None:
             return self._fit_selected(sums, rows)
-        own = None if rows is None else span.reduce(rows)
-        self._fit_columns(span, lambda: self._fit_selected(sums.select(span.kept), own))
+        reduced_rows = None if rows is None else span.reduce(rows)
+        self._fit_columns(span, lambda: self._fit_selected(sums.select(span.kept), reduced_rows))
 
     def _columns_compared(self) -> dict[str, Any]:
         return {"covariance": self._shape}
 
     def _sums(self, rows: Any, folds: Folds, like: Any) -> FramedSums | WideSums:
-        if not self._round:
+        if not self._is_spherical:
             raise LatentiaError(
                 "moments identify spherical components only: fit other shapes on the rows, without keep_moments.",
                 parameter="covariance_type", value=self.covariance_type,
@@ -282,7 +284,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
 
     def _of_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)
-        return Moments.of_sums(sums, self.n_components)
+        return Moments.from_sums(sums, self.n_components)
 
     def _assign_folds(self, rows: Blocks) -> Folds:
         """Groups of the rows: by their content, not their order, where rows are too few for stretches of neighbours."""
@@ -299,36 +301,38 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _moments(self, rows: Blocks, folds: Folds) -> Moments:
         """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""
         _check_count(self, rows.n_rows)  # of columns that may be fewer than were given
-        return Moments.of_blocks(rows, self.n_components, folds, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
+        return Moments.from_blocks(
+            rows, self.n_components, folds, self._seed, n_jobs=self.n_jobs, progress=self.verbose
+        )
 
-    def _recover(self, moments: Moments, subset: Subset, full_fit: _Begun | None) -> _Begun:
+    def _recover(self, moments: Moments, subset: Subset, full_fit: _InitialFit | None) -> _InitialFit:
         """The mixture that the moments are those of, or a likelier start; parts start as the whole did, and make no moves."""
-        ways = () if full_fit is None else full_fit.ways
-        asked = MOMENTS in ways if ways else self._round or self._by_moments
-        found = _by_theorem(self, moments, subset.groups) if asked else None
-        by_moments = None if found is None else found.mixture
-        if self._by_moments and self._round:
-            assert by_moments is not None
-            return _Begun(found, by_moments, (MOMENTS,))
-        start = likeliest_start(
-            subset.rows, moments, by_moments, self.n_components, self._shape, shrink=self.shrink,
-            others=not self._by_moments, ways=ways,
+        start_names = () if full_fit is None else full_fit.start_names
+        use_moments = MOMENTS in start_names if start_names else self._is_spherical or self._moments_only
+        moment_fit = _recover_by_moments(self, moments, subset.groups) if use_moments else None
+        moment_mixture = None if moment_fit is None else moment_fit.mixture
+        if self._moments_only and self._is_spherical:
+            assert moment_mixture is not None
+            return _InitialFit(moment_fit, moment_mixture, (MOMENTS,))
+        start = find_likeliest_start(
+            subset.rows, moments, moment_mixture, self.n_components, self._shape, shrink=self.shrink,
+            compete=not self._moments_only, start_names=start_names,
         )  # fmt: skip
-        return _Begun(found, *start)
+        return _InitialFit(moment_fit, *start)
 
-    def _refine(self, recovered: _Begun, moments: Moments, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: _InitialFit, moments: Moments, subset: Subset, full_fit: Any) -> Refined:
         """EM on the rows."""
-        refined = self._settled(recovered.start, moments, subset)
-        return _with_rows(self, refined, moments, subset) if subset.is_whole else refined
+        refined = self._run_em(recovered.start, moments, subset)
+        return _drop_empty_components(self, refined, moments, subset) if subset.is_whole else refined
 
     def _restart(self, model: Refined, moments: Moments, subset: Subset) -> Refined | None:
-        return self._settled(model.parameters, moments, subset) if self.refine else None
+        return self._run_em(model.parameters, moments, subset) if self.refine else None
 
     def _is_best(self, answer: Refined, model: Refined, moments: Moments, subset: Subset, clearly: float) -> bool:
-        if self.refine != "auto" or self._gaps is not None or subset.rows.n_rows * self.n_features_in_ > _SMALL:
+        if self.refine != "auto" or self._gaps is not None or subset.rows.n_rows * self.n_features_in_ > _SMALL_PART:
             return False
-        height = answer.refinement.log_likelihood[-1] + clearly
-        return not _rows_of(self, subset, moments).may_reach(model.parameters.moved(-moments.columns.mean), height)
+        target = answer.refinement.log_likelihood[-1] + clearly
+        return not _load_rows(self, subset, moments).may_reach(model.parameters.shift(-moments.columns.mean), target)
 
     def _distance(self, first: Refined, second: Refined, moments: Moments) -> np.ndarray:
         return cdist(first.parameters.means, second.parameters.means).min(axis=1)
@@ -336,24 +340,26 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what all parts share; moments where they were used; and the rows about components."""
         refined: Refined = fitted.model
-        measured = Measured(fitted.recovered.found if self._round else None, refined.parameters, fitted.moments)
+        measured = MixtureMeasurements(
+            fitted.recovered.moment_fit if self._is_spherical else None, refined.parameters, fitted.moments
+        )
         parts = fitted.errors(self.n_splits).widened(measured.bias)
         if fitted.rows is not None and self.refine and self.n_splits:
-            parts = parts.widened(_trimmed(self, fitted))
+            parts = parts.widened(_measure_rival_distance(self, fitted))
         self._keep_confusions(fitted, 0 if fitted.rows is None else self.n_splits)
-        checks = checks_of(refined, measured, parts)
+        checks = build_checks(refined, measured, parts)
         if self._scores:
-            checks.append(held_out_check(choose_shape(self._scores), self._scores))
+            checks.append(build_held_out_check(choose_shape(self._scores), self._scores))
         if self._gaps is not None:
             (rows,) = sample_rows(Blocks.from_array(np.where(self._gaps, np.nan, fitted.rows.table())))
-            checks += gaps_checks(self._gaps, rows, refined.parameters, self._seed)
+            checks += build_gaps_checks(self._gaps, rows, refined.parameters, self._seed)
         if fitted.rows is not None:
-            checks += _structure(self, fitted)
-            checks += _against_one_fewer(fitted)
+            checks += _check_structure(self, fitted)
+            checks += _compare_with_merged(fitted)
         return checks, parts
 
     @property
-    def _round(self) -> bool:
+    def _is_spherical(self) -> bool:
         """Whether components are balls; a theorem knows no others."""
         return self._shape == "spherical"
 
@@ -364,21 +370,21 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return str(vars(self).get("covariance_type_", unchosen))
 
     @property
-    def _by_moments(self) -> bool:
+    def _moments_only(self) -> bool:
         """Whether nothing but the moments may say where EM starts."""
         return self.method == "hsu-kakade" or not self.refine
 
-    def _settled(self, start: Mixture, moments: Moments, part: Subset) -> Refined:
+    def _run_em(self, start: Mixture, moments: Moments, part: Subset) -> Refined:
         """After EM on the rows of a part."""
         if not self.refine:
             return Refined(start.sorted(), Refinement.none())
-        enough = _SETTLED if part.is_whole else _NEARLY
+        tolerance = _MIN_GAIN if part.is_whole else _MIN_GAIN_OF_PART
         if start.covariances is not None or self._gaps is not None:
             center = moments.columns.mean
-            mixture, refinement = _rows_of(self, part, moments).converged(start.moved(-center), self.refine, enough)
-            return Refined(mixture.moved(center).sorted(), refinement)
-        update = SphericalMixtureUpdate(*start[:3], floor=_FLOOR, least=moments.least_variance)
-        found = refine(update, over(part.rows, self.n_jobs, self.verbose), self.refine, enough)
+            mixture, refinement = _load_rows(self, part, moments).converge(start.shift(-center), self.refine, tolerance)
+            return Refined(mixture.shift(center).sorted(), refinement)
+        update = SphericalMixtureUpdate(*start[:3], floor=_VARIANCE_FLOOR, min_variance=moments.min_variance)
+        found = refine(update, over(part.rows, self.n_jobs, self.verbose), self.refine, tolerance)
         means, variance, weights = found.values
         return Refined(Mixture(means, weights, variance).sorted(), found)
 
@@ -395,34 +401,36 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _widen(self, span: ColumnSpan) -> None:
         self.means_ = span.points(self.means_)
         if "_covariances" in vars(self):
-            spread = self._covariances
-            self._covariances = span.variances(spread) if spread.ndim == 2 else span.covariances(spread)
+            covariances = self._covariances
+            self._covariances = span.variances(covariances) if covariances.ndim == 2 else span.covariances(covariances)
 
     @property
     def covariances_(self) -> np.ndarray:
         """Covariances, as scikit-learn has them: (K,), (K, D), (K, D, D) or (D, D)."""
         if not hasattr(self, "variance_"):
             raise AttributeError("covariances_: the model is not fitted yet.")
-        if self._round:
+        if self._is_spherical:
             return self.variance_
         return self._covariances[0] if self._shape == "tied" else self._covariances
 
     @property
     def _mixture(self) -> Mixture:
         """Of the columns that say something of their own."""
-        means, spread, span = self.means_, vars(self).get("_covariances"), vars(self).get("_span")
+        means, covariances, span = self.means_, vars(self).get("_covariances"), vars(self).get("_span")
         if span is not None:
             means = span.select(means)
-            spread = None if spread is None else spread[..., span.kept]
-            spread = spread[:, span.kept] if spread is not None and spread.ndim == 3 else spread
-        return Mixture(means, self.weights_, self.variance_, spread, self.prior_strength_)
+            covariances = None if covariances is None else covariances[..., span.kept]
+            covariances = (
+                covariances[:, span.kept] if covariances is not None and covariances.ndim == 3 else covariances
+            )
+        return Mixture(means, self.weights_, self.variance_, covariances, self.prior_strength_)
 
     def _n_parameters(self) -> int:
         k, width = self._mixture.means.shape
         return n_parameters(k, width, self._shape)
 
     def _check_parameters(self) -> None:
-        if self.refine == 0 and not self._round:
+        if self.refine == 0 and not self._is_spherical:
             raise LatentiaError(
                 f"covariance_type={self.covariance_type!r} is fitted by EM: the theorem is about balls.",
                 parameter="refine", value=self.refine,
@@ -465,62 +473,66 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return tags
 
     def _check_fitted(self) -> None:
-        found, own, (k, v) = vars(self).get("_covariances"), self._mixture.covariances, self.means_.shape
+        stored, covariances, (k, v) = vars(self).get("_covariances"), self._mixture.covariances, self.means_.shape
         shape = {"diag": (k, v), "full": (k, v, v), "tied": (1, v, v)}.get(self._shape)
-        if (None if found is None else np.shape(found)) != shape:
+        if (None if stored is None else np.shape(stored)) != shape:
             raise LatentiaError(f"_covariances is not of shape {shape}")
-        if own is not None and self._shape == "diag":
-            if not (np.isfinite(own).all() and (own >= of.LEAST).all()):
+        if covariances is not None and self._shape == "diag":
+            if not (np.isfinite(covariances).all() and (covariances >= of.LEAST).all()):
                 raise LatentiaError("_covariances has an entry that is no variance")
-        elif own is not None:
-            check_covariances(own, "_covariances")
+        elif covariances is not None:
+            check_covariances(covariances, "_covariances")
 
 
-def _by_theorem(method: SphericalGaussianMixture, moments: Moments, groups: tuple[int, ...]) -> Recovered | None:
+def _recover_by_moments(
+    method: SphericalGaussianMixture, moments: Moments, groups: tuple[int, ...]
+) -> Recovered | None:
     """What the moments of some groups say; None where they do not carry the components and need not."""
     if method.n_components > method.n_features_in_:
         return None
     try:
         return recover(moments, groups, method.n_components, method._seed)
     except LatentiaError:
-        if method._by_moments:
+        if method._moments_only:
             raise
         return None
 
 
-def _rows_of(method: SphericalGaussianMixture, part: Subset, moments: Moments) -> GaussianRows:
+def _load_rows(method: SphericalGaussianMixture, part: Subset, moments: Moments) -> GaussianRows:
     """The rows of a part in memory."""
-    center, least, shape = moments.columns.mean, moments.least_variance, method._shape
+    center, least, shape = moments.columns.mean, moments.min_variance, method._shape
     if method._gaps is not None:
-        return ObservedRows.of_part(part.rows, method._gaps, center, shape, least, method.shrink)
+        return ObservedRows.from_completed(part.rows, method._gaps, center, shape, least, method.shrink)
     if shape == "spherical":
-        return GaussianRows.all_balls(part.rows, center, least)
-    return GaussianRows.of(part.rows, center, shape, shrink=method.shrink)
+        return GaussianRows.all_spherical(part.rows, center, least)
+    return GaussianRows.from_blocks(part.rows, center, shape, shrink=method.shrink)
 
 
-def _with_rows(method: SphericalGaussianMixture, refined: Refined, moments: Moments, part: Subset) -> Refined:
+def _drop_empty_components(
+    method: SphericalGaussianMixture, refined: Refined, moments: Moments, part: Subset
+) -> Refined:
     """The fit without components that stand for less than one row: what remains is refined again."""
     mixture: Mixture = refined.parameters
     if not method.refine:
         return refined
-    kept = np.flatnonzero(mixture.weights * part.rows.n_rows >= 1 - _ROUNDING)
-    if len(kept) == len(mixture.weights):
+    remaining = np.flatnonzero(mixture.weights * part.rows.n_rows >= 1 - _ROUNDING)
+    if len(remaining) == len(mixture.weights):
         return refined
-    if not len(kept):
+    if not len(remaining):
         raise LatentiaError(
             f"None of the components stands for a row of the {part.rows.n_rows}: ask for fewer.",
             parameter="n_components", value=method.n_components,
         )  # fmt: skip
     warn(
-        f"{len(mixture.weights) - len(kept)} of {len(mixture.weights)} components stand for less than one row and were "
-        f"dropped: ask for n_components={len(kept)}, or fewer.",
+        f"{len(mixture.weights) - len(remaining)} of {len(mixture.weights)} components stand for less than one row and were "
+        f"dropped: ask for n_components={len(remaining)}, or fewer.",
         DroppedDataWarning,
     )
-    return _with_rows(method, method._settled(mixture.of(kept), moments, part), moments, part)
+    return _drop_empty_components(method, method._run_em(mixture.select(remaining), moments, part), moments, part)
 
 
 def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
-    width = model.n_features_in_ if model._by_moments else np.inf
+    width = model.n_features_in_ if model._moments_only else np.inf
     if model.n_components > min(n_rows, width):
         raise LatentiaError(
             f"{n_rows} rows of {model.n_features_in_} features support at most {min(n_rows, width)} components"
@@ -529,66 +541,70 @@ def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
         )  # fmt: skip
 
 
-def _trimmed(method: SphericalGaussianMixture, fitted: Fitted) -> np.ndarray:
+def _measure_rival_distance(method: SphericalGaussianMixture, fitted: Fitted) -> np.ndarray:
     """How far means are from those of a rival, which is learned without the least likely rows, shape (K,); 0 of sparse rows."""
     mixture: Mixture = fitted.model.parameters
-    (rows,) = sample_rows(fitted.rows, _MOST_TRIMMED)
+    (rows,) = sample_rows(fitted.rows, _MAX_TRIMMED_ROWS)
     if sparse.issparse(rows):
         return np.zeros(len(mixture.weights))
-    fitted.rival = _RIVAL
-    heights = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
+    fitted.rival = _RIVAL_NOTE
+    log_likelihoods = normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1]
     rivals, folds = [], Folds(1, method._seed)
-    for some in (rows[heights >= np.quantile(heights, _TRIMMED)], rows)[: 1 + (len(rows) < fitted.rows.n_rows)]:
-        part = Subset(folds.all, folds, Blocks.from_array(some))
-        rivals.append(method._settled(mixture, fitted.moments, part).parameters.means)
-    whole = rivals[1] if len(rivals) > 1 else mixture.means
-    return np.asarray(cdist(whole, rivals[0]).min(axis=1))
+    for subset in (rows[log_likelihoods >= np.quantile(log_likelihoods, _TRIMMED_SHARE)], rows)[
+        : 1 + (len(rows) < fitted.rows.n_rows)
+    ]:
+        part = Subset(folds.all, folds, Blocks.from_array(subset))
+        rivals.append(method._run_em(mixture, fitted.moments, part).parameters.means)
+    full = rivals[1] if len(rivals) > 1 else mixture.means
+    return np.asarray(cdist(full, rivals[0]).min(axis=1))
 
 
-def _structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
+def _check_structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
     """Whether there are components at all, with the shape that would show them where these do not."""
     blocks, folds, mixture = fitted.rows, fitted.folds, fitted.model.parameters
     pairs = fitted.halves(1) if method.n_splits else []
-    halves = [(one.parameters, half, other) for pair, groups in zip(pairs, folds.splits, strict=False)
-              for one, half, other in zip(pair, groups, reversed(groups), strict=True)]  # fmt: skip
+    halves = [(half_fit.parameters, half, other_half) for pair, groups in zip(pairs, folds.splits, strict=False)
+              for half_fit, half, other_half in zip(pair, groups, reversed(groups), strict=True)]  # fmt: skip
     (rows,) = sample_rows(blocks)
     density = mixture.log_density(rows)
     shares, _ = normalised(density + log(mixture.weights), mixture.weights)
-    (spread,) = shape_checks(density, shares, mixture.log_dets(), rows.shape[1])
+    (spread_check,) = build_shape_checks(density, shares, mixture.log_dets(), rows.shape[1])
 
-    def fit(some: Blocks) -> Mixture:
+    def fit(subset: Blocks) -> Mixture:
         settings = {"n_components": len(mixture.weights), "_gaps": None}
-        alone: Mixture = fit_alone(method, some, settings).model.parameters
-        return alone
+        mixture_alone: Mixture = fit_alone(method, subset, settings).model.parameters
+        return mixture_alone
 
-    lines = structure_checks(blocks, folds, halves, fit, bool(spread.holds), method._seed)
-    full = _against_full(rows, shares.T, method._shape)
+    lines = build_structure_checks(blocks, folds, halves, fit, bool(spread_check.holds), method._seed)
+    full = _compare_with_full(rows, shares.T, method._shape)
     if all(line.holds for line in lines):
-        return [*lines, spread, *full]
-    trivial, few = one_gaussian(rows, blocks.n_rows)
-    least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
-    shape = shape_to_try(
-        blocks, len(mixture.weights), method._shape, least, partial(_mixture_of_shape, method)
+        return [*lines, spread_check, *full]
+    trivial, n_trivial = one_gaussian(rows, blocks.n_rows)
+    min_likelihood = float(trivial.mean()) - 0.5 * n_trivial * np.log(blocks.n_rows) / blocks.n_rows
+    shape = advise_shape(
+        blocks, len(mixture.weights), method._shape, min_likelihood, partial(_mixture_of_shape, method)
     ) if method.covariance_type != "auto" else ""  # fmt: skip
-    return [*(replace(line, remedy=shape or line.remedy) for line in lines), spread, *full]
+    return [*(replace(line, remedy=shape or line.remedy) for line in lines), spread_check, *full]
 
 
-def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:
+def _compare_with_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:
     """Whether ellipsoids of any direction and size would predict better, where others have been fitted."""
-    gain = gain_of_full(rows, shares, shape) if shape in ("diag", "tied") and not sparse.issparse(rows) else None
+    gain = (
+        measure_gain_of_full(rows, shares, shape) if shape in ("diag", "tied") and not sparse.issparse(rows) else None
+    )
     if gain is None:
         return []
-    what = "Columns depend on each other" if shape == "diag" else "Components differ in shape"
+    reason = "Columns depend on each other" if shape == "diag" else "Components differ in shape"
     return [
         Check(
-            "better than full covariances", "nats a row", -gain, above(-_FULL),
+            "better than full covariances", "nats a row", -gain, above(-_MAX_FULL_GAIN),
             "Gain in prediction of left-out rows over a fit with full covariances.",
-            "not in the paper", "note", f"{what} within components: ask for covariance_type='full'.",
+            "not in the paper", "note", f"{reason} within components: ask for covariance_type='full'.",
         )
     ]  # fmt: skip
 
 
-def _against_one_fewer(fitted: Fitted) -> list[Check]:
+def _compare_with_merged(fitted: Fitted) -> list[Check]:
     """Whether all components are needed, where EM has fitted balls."""
     mixture: Mixture = fitted.model.parameters
     k = len(mixture.weights)
@@ -596,7 +612,7 @@ def _against_one_fewer(fitted: Fitted) -> list[Check]:
         return []
     return [
         Check(
-            "better than one fewer", "nats a row", gain_over_one_fewer(fitted.rows, fitted.moments, mixture), above(0),
+            "better than one fewer", "nats a row", measure_gain_over_merged(fitted.rows, fitted.moments, mixture), above(0),
             "Gain in likelihood over a fit with two of its components merged, less a penalty for its parameters.",
             "not in the paper", "caution",
             f"Two components stand for one: ask for {k - 1} components, or fewer.", k - 1,
@@ -604,11 +620,11 @@ def _against_one_fewer(fitted: Fitted) -> list[Check]:
     ]  # fmt: skip
 
 
-def _on_cells(method: SphericalGaussianMixture, completed: Blocks) -> Mixture:
+def _fit_observed_cells(method: SphericalGaussianMixture, completed: Blocks) -> Mixture:
     """The mixture by EM on the cells that are there, from a start on completed rows."""
     folds = method._assign_folds(completed)
     moments, part = method._moments(completed, folds), Subset(folds.all, folds, completed)
-    mixture: Mixture = method._settled(method._recover(moments, part, None).start, moments, part).parameters
+    mixture: Mixture = method._run_em(method._recover(moments, part, None).start, moments, part).parameters
     return mixture
 
 
@@ -616,12 +632,12 @@ def _compare_shapes(method: SphericalGaussianMixture, blocks: Blocks) -> list[Sh
     """Cross-validate the shapes among which, or one shape for the numbers among which, the evidence chooses."""
     if not (method.covariance_type == "auto" or method._is_compared) or sparse.issparse(blocks[0][0]):
         return []
-    balls_only = method._by_moments or method.keep_moments
+    balls_only = method._moments_only or method.keep_moments
     shapes = SHAPES if method.covariance_type == "auto" and not balls_only else (method._shape,)
     if len(shapes) == 1 and not method._is_compared:
         return []
     span = span_of(blocks) if method.keep_moments else None  # of others the rows are in it
-    return shape_scores(
+    return score_shapes(
         blocks if span is None else span.reduce(blocks), shapes, method.n_components,
         lambda rows, shape: _mixture_of_shape(method, rows, shape),
     )  # fmt: skip
@@ -637,5 +653,7 @@ def _mixture_of_shape(method: SphericalGaussianMixture, rows: np.ndarray, shape:
         over="ignore", invalid="ignore"
     ):  # Squares of the largest numbers are infinite, and such a fit loses.
         if alone._gaps is not None:
-            blocks = whole_rows(blocks, alone._gaps, alone.n_components - 1, partial(_on_cells, alone), alone._seed)
-        return _on_cells(alone, blocks)
+            blocks = complete_rows(
+                blocks, alone._gaps, alone.n_components - 1, partial(_fit_observed_cells, alone), alone._seed
+            )
+        return _fit_observed_cells(alone, blocks)

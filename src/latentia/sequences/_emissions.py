@@ -127,7 +127,7 @@ class Emissions(Protocol):
     def nearest_state_distances(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         """Compute the distance of each state to the nearest state of another chain of the same data, shape (K,)."""
 
-    def paired_distances(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+    def distances_by_number(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         """Compute the distance of each state to the state of the same number, shape (K,)."""
 
     def distances_to_model(
@@ -223,7 +223,7 @@ class Symbols:
     def nearest_state_distances(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         return nearest_distances(first, second)
 
-    def paired_distances(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+    def distances_by_number(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         return np.asarray(np.abs(first - second).sum(axis=1))
 
     def distances_to_model(
@@ -364,7 +364,7 @@ class Vectors:
     def nearest_state_distances(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         return cdist(first / deviations, second / deviations).min(axis=1)
 
-    def paired_distances(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+    def distances_by_number(self, first: np.ndarray, second: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         return np.linalg.norm((first - second) / deviations, axis=1)
 
     def distances_to_model(

@@ -101,7 +101,7 @@ def find_pair_starts(lengths: np.ndarray, lag: int) -> np.ndarray:
     return np.flatnonzero(np.arange(len(ends)) + lag < ends)
 
 
-class _LaggedProducts:
+class _LagProducts:
     """In-place statistic: sum over neighbours s of t at distance one and two of (x_t - c) (B^T (x_s - c))^T, shape (D, k)."""
 
     def __init__(self, center: np.ndarray, basis: np.ndarray) -> None:
@@ -148,7 +148,7 @@ def fit_lagged_coordinates(
     """
 
     def multiply_lagged(basis: np.ndarray) -> np.ndarray:
-        return np.asarray(accumulate(blocks, _LaggedProducts(center, basis), **options))
+        return np.asarray(accumulate(blocks, _LagProducts(center, basis), **options))
 
     coordinates = fit_leading_coordinates(multiply_lagged, n_columns, center, scale, constant, n_passes, random_state)
     return coordinates, 0 if len(center) <= 2 * n_columns else n_passes

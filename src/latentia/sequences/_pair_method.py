@@ -153,7 +153,7 @@ def _solve_chain(m: Moments, space: ScaledSpace, marginal: np.ndarray, method: s
     return Chain(shares, transmat, distributions(emissions, marginal))
 
 
-class ScoredSteps(Protocol):
+class StepScores(Protocol):
     """Steps whose symbols can be scored."""
 
     def moments(self, scores: np.ndarray, part: int) -> Moments:
@@ -185,7 +185,7 @@ class Steps:
     n: int
     lengths: np.ndarray
     occurrences: np.ndarray
-    scored: ScoredSteps
+    scored: StepScores
     counts: list[list[sparse.csr_array]]
     distinct: sparse.csr_array
     copies: float
@@ -219,12 +219,12 @@ def count_steps(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: in
         counts.append([count_lagged_pairs(starts[part[starts] == p], lag) for p in range(n_parts)])
     distinct = count_lagged_pairs(originals[n_remaining[originals] > 1], 1)
     copies = 1.0 if leaders is None else n / len(originals)
-    scored = _OrderedSteps(symbols, first, part[first], inner, part[inner])
+    scored = _StepSequence(symbols, first, part[first], inner, part[inner])
     return Steps(n, lengths, np.bincount(symbols, minlength=size), scored, counts, distinct, copies)
 
 
 @dataclass(frozen=True)
-class _OrderedSteps:
+class _StepSequence:
     """Steps in their order.
 
     Attributes

@@ -1049,7 +1049,7 @@ def _measure_changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int
         emissions.append(updated(update, sums)[2])
         visits.append(sums.transitions.sum(axis=1))
     is_compared = np.min(visits, axis=0) >= _MIN_HALF_SHARE * np.sum(visits, axis=0)
-    return np.where(is_compared, 0.5 * kind.paired_distances(emissions[0], emissions[1], moments.deviations), 0.0)
+    return np.where(is_compared, 0.5 * kind.distances_by_number(emissions[0], emissions[1], moments.deviations), 0.0)
 
 
 def _compare_on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chain]) -> list[Check]:

@@ -77,7 +77,7 @@ def test_covariances_are_averages_with_the_shared_one():
     table, labels = rng.standard_normal((40, 3)), np.repeat([0, 1], 20)
     prior = Prior.from_labels(table, labels, "full", 0.0)
     scatters = np.array([20 * np.cov(table[labels == k].T, bias=True) for k in (0, 1)])
-    shrunk = prior.shrunk(scatters, np.array([20.0, 20.0]))
+    shrunk = prior.shrink(scatters, np.array([20.0, 20.0]))
     np.testing.assert_allclose(shrunk, (scatters + prior.strength * prior.target) / (20 + prior.strength))
     assert prior.cost(np.linalg.inv(prior.target)[None], np.linalg.slogdet(prior.target)[1]) == pytest.approx(
         0, abs=1e-9

@@ -24,7 +24,7 @@ def test_spherical_step_matches_naive_sums(tied, as_table, problem_of, naive_pos
     for found, want in zip(updated(update, state), (mean, new, mass / 300), strict=True):
         np.testing.assert_allclose(found, want)
     np.testing.assert_allclose(state.log_likelihood, expected.sum())
-    for options in ({"least": 99.0}, {"floor": 99 / (weights @ variance)}):
+    for options in ({"min_variance": 99.0}, {"floor": 99 / (weights @ variance)}):
         floored = SphericalMixtureUpdate(means, weights, variance, tied=tied, **options)
         np.testing.assert_allclose(updated(floored, state)[1], 99)
 

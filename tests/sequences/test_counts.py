@@ -63,7 +63,7 @@ def test_what_indicators_are_in_a_state():
     draws = np.random.default_rng(0).poisson(rates[:, None, :], (2, 200_000, 2)).astype(float)
     tables = [next(iter(kind.moment_blocks(Blocks.from_array(one, lengths=[len(one)]))))[0] for one in draws]
     np.testing.assert_allclose(kind.expected_columns(rates), [one.mean(axis=0) for one in tables], atol=0.03)
-    noise = kind.noise(kind.chain((weights, np.eye(2), rates)), np.ones(2), weights)
+    noise = kind.noise(kind.build_chain((weights, np.eye(2), rates)), np.ones(2), weights)
     np.testing.assert_allclose(noise, np.mean([np.cov(one.T) for one in tables], axis=0), atol=0.03)
 
 

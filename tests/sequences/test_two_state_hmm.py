@@ -167,10 +167,10 @@ def test_save_load_and_stability(halves, fitted, tmp_path):
         ({"cross_fit": 0}, [0, 1, 0, 1], "cross_fit=0"),
         ({"tau": -1.0}, [0, 1, 0, 1], "tau=-1.0"),
         ({}, [0, 0, 0, 0], "at least two symbols; one occurs"),
-        ({}, [0, -1, 0, 0], "Symbol -1 in row 1"),
+        ({}, [0, -1, 0, 0], "row 1 holds -1"),
         ({}, [0, 1], "fewer than 3 steps"),
         ({"n_symbols": 2}, [0, 5, 1, 0], "^n_symbols=2: symbol 5 is outside the alphabet"),
-        ({}, np.ones((4, 2)), "symbols come in one"),
+        ({}, np.ones((4, 2)), "one column of symbols"),
     ],
 )
 def test_bad_input(options, symbols, message):

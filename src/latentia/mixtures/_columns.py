@@ -1,8 +1,8 @@
-"""Columns of several kinds in one table, and the features that they are encoded in.
+"""Columns of several kinds in one table, and their encoding as features.
 
-A number is one feature, and so is a count; a category is one of zeros and ones for each of its values. The mean of a feature
-given the component is then the parameter of its distribution: the rate of a count, the probability of a value. NaN in all
-features of a column stands for a cell that is missing.
+A number is one feature, and so is a count; a category is one feature of zeros and ones for each of its values. The mean of a
+feature given the component is then the parameter of its distribution: the rate of a count, the probability of a value. NaN in
+all features of a column marks a missing cell.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from ..passes.tables import unmasked
 Kind: TypeAlias = Literal["gaussian", "categorical", "poisson"]
 
 KINDS = ("gaussian", "categorical", "poisson")
-_MAX_COUNT_MEAN = 20.0  # up to which whole numbers are taken for counts: above it a normal distribution assumes less
-_MAX_CATEGORIES = 20  # categories, which half as many as there are rows may be more than
+_MAX_COUNT_MEAN = 20.0  # Whole numbers with a larger mean are taken as normal, which assumes less.
+_MAX_CATEGORIES = 20  # or half the number of rows, if that is larger
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """One kind for all features, or kinds of columns: the values of ``distribution``."""
+    """Allowed values of ``distribution``: one kind for all features, or kinds of columns."""
 
     needed: str = (
         "use one of 'bernoulli', 'gaussian', 'mixed', or a list or dict that says 'gaussian', 'categorical' or 'poisson' of "
@@ -52,7 +52,7 @@ class Kinds:
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a table, of several kinds.
+    """Columns of several kinds in a table.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ class Columns:
     categories : list of list
         The values of each column of categories, in order; empty for others.
     views : list of list of int
-        The columns of every view. Features lie side by side in this order.
-    given : list of int
-        Where the columns are in the table.
+        Columns of every view. Features lie side by side in this order.
+    positions : list of int
+        Positions of the columns in the table.
     width : int
-        Number of columns of the table, which may have others.
+        Number of columns of the table, including unused ones.
     named : bool
-        Whether the names are the table's.
+        True if the names are those of the table.
     """
 
     names: Annotated[list[str], of.Field(types=("str",))]
@@ -80,34 +80,34 @@ class Columns:
 
     @property
     def order(self) -> list[int]:
-        """The columns in the order of their features."""
+        """Columns in the order of their features."""
         return [column for view in self.views for column in view]
 
     def size(self, column: int) -> int:
-        """Number of features of a column."""
+        """Count the features of a column."""
         return len(self.categories[column]) if self.kinds[column] == "categorical" else 1
 
     def free(self, view: Sequence[int]) -> int:
-        """Dimensions of the features of some columns: probabilities sum to one."""
+        """Count the free dimensions of some columns, whose probabilities sum to one."""
         return sum(self.size(column) - (self.kinds[column] == "categorical") for column in view)
 
     @property
     def feature_names(self) -> list[list[str]]:
-        """Of every view."""
+        """Names of the features of every view."""
         return [[name for column in view for name in self._features(column)] for view in self.views]
 
     @cached_property
     def places(self) -> list[np.ndarray]:
-        """The features of each column, in the order of the features."""
+        """Features of each column, in the order of the features."""
         sizes = [self.size(column) for column in self.order]
         return np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
 
     def features_of_kind(self, kind: Kind) -> list[np.ndarray]:
-        """The features of each column of a kind."""
+        """Return the features of each column of a kind."""
         return [place for place, column in zip(self.places, self.order, strict=True) if self.kinds[column] == kind]
 
     def parameters(self, means: np.ndarray, variances: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
-        """Column, what it is, and values (K,), of the parameters of components with these features, in the table's order."""
+        """List the components' parameters in the table's order: column, name of the parameter, and values (K,)."""
         rows: list[tuple[str, str, np.ndarray]] = []
         for column, place in sorted(zip(self.order, self.places, strict=True), key=lambda pair: pair[0]):
             name, kind, column_means = self.names[column], self.kinds[column], means[:, place].T
@@ -118,40 +118,40 @@ class Columns:
         return rows
 
     def blocks(self, X: Any) -> Blocks:
-        """Features of a table with these columns, as blocks with one part a view."""
+        """Encode a table with these columns as blocks with one part per view."""
         table = Table.from_data(X)
         if self.named and table.named:
             missing = [name for name in self.names if name not in table.names]
             if missing:
-                raise LatentiaError(f"The table has no column {missing[0]!r}, and the model was fitted on one.")
+                raise LatentiaError(f"Expected a column {missing[0]!r}, as in the fit; the table has none.")
             chosen = [table.columns[table.names.index(name)] for name in self.names]
         elif len(table.columns) != self.width:
-            raise LatentiaError(f"X has {len(table.columns)} columns and the model was fitted on {self.width}.")
+            raise LatentiaError(f"Expected {self.width} columns, as in the fit; X has {len(table.columns)}.")
         else:
             chosen = [table.columns[i] for i in self.positions]
         return self.encode(chosen)
 
     def encode(self, columns: Sequence[Column], is_fit: bool = False) -> Blocks:
-        """Features of columns in this order; where they were ``learned`` from they have no other categories."""
+        """Encode columns in this order; the columns of the fit (``is_fit``) have no new categories."""
         features = [self._encode_column(i, column, is_fit) for i, column in enumerate(columns)]
         return Blocks.from_array(*[np.hstack([features[i] for i in view]) for view in self.views])
 
     def only(self, column: int) -> Columns:
-        """One column."""
+        """Select one column."""
         return replace(
             self, names=[self.names[column]], kinds=[self.kinds[column]], categories=[self.categories[column]], views=[[0]],
             positions=[self.positions[column]],
         )  # fmt: skip
 
     def check(self) -> None:
-        """Raise unless the fields agree."""
+        """Raise if the fields disagree."""
         n, kinds = len(self.names), zip(self.kinds, self.categories, strict=False)
         agree = len(self.kinds) == len(self.categories) == len(self.positions) == n and sorted(self.order) == list(
             range(n)
         )
         agree = agree and max(self.positions) < self.width
         if not agree or not all(kind in KINDS and bool(values) == (kind == "categorical") for kind, values in kinds):
-            raise LatentiaError("the columns of several kinds do not agree")
+            raise LatentiaError("the fields of the columns disagree")
 
     def _features(self, column: int) -> list[str]:
         name = self.names[column]
@@ -162,7 +162,7 @@ class Columns:
         )
 
     def _encode_column(self, number: int, column: Column, is_fit: bool) -> np.ndarray:
-        """Features of a column, (n, size)."""
+        """Encode the features of a column, (n, size)."""
         if self.kinds[number] != "categorical":
             return column.numbers(self.kinds[number])[:, None]
         values, cells = self.categories[number], column.categories
@@ -173,8 +173,8 @@ class Columns:
         new = () if is_fit else {cell for cell in cells if cell is not None}.difference(codes_of_values)
         if new:
             warn(
-                f"There is {min(new, key=str)!r} in {column.place}, which no row of the fit had: such cells are left out, as "
-                "missing ones are.",
+                f"{column.place} holds {min(new, key=str)!r}, which does not occur in the fitted rows: such cells count as "
+                "missing.",
                 DroppedDataWarning,
             )
         return indicators
@@ -182,7 +182,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Columns, and the features that they are encoded in: rows that need not be read again."""
+    """Columns with their encoded features, which need not be read again."""
 
     columns: Columns
     blocks: Blocks
@@ -192,7 +192,7 @@ class EncodedRows:
 
 
 class Column(NamedTuple):
-    """A column as it was given: its cells, floats with NaN or objects, and whether these are "text", "whole" or "real"."""
+    """A column of the user's table: its cells, floats with NaN or objects, and their type: "text", "whole" or "real"."""
 
     name: str
     place: str
@@ -200,20 +200,20 @@ class Column(NamedTuple):
     type: Literal["text", "whole", "real"]
 
     def numbers(self, kind: str) -> np.ndarray:
-        """The cells as numbers with NaN, shape (n,); where they are counts, whole ones of at least 0."""
+        """Read the cells as numbers with NaN, shape (n,); counts must be whole numbers from 0."""
         cells = self._floats() if self.type == "text" else self.cells
         is_wrong = ~(np.abs(cells) <= LARGEST) & ~np.isnan(cells)
         if is_wrong.any():
             row = int(np.argmax(is_wrong))
             text = f"{cells[row]:g}" if np.isfinite(cells[row]) else "infinity" if cells[row] > 0 else "-infinity"
-            raise LatentiaError(f"Row {row}, {self.place}: {text}, and a number whose powers are in range is needed.")
+            raise LatentiaError(f"Row {row}, {self.place}: expected a number whose powers are finite; found {text}.")
         if kind == "poisson":
             is_wrong = (cells < 0) | (cells != np.rint(cells)) & ~np.isnan(cells)
             if is_wrong.any():
                 row = int(np.argmax(is_wrong))
                 raise LatentiaError(
-                    f"Row {row}, {self.place}: {cells[row]:g}, and counts are whole numbers of at least 0. 'gaussian' takes "
-                    "others."
+                    f"Row {row}, {self.place}: expected a count (a whole number from 0); found {cells[row]:g}. 'gaussian' "
+                    "takes other numbers."
                 )
         return cells
 
@@ -227,12 +227,12 @@ class Column(NamedTuple):
 
     @property
     def categories(self) -> list[Any]:
-        """The cells as texts, truth values or numbers, whole ones as such; None where they are missing."""
+        """Cells as texts, truth values or numbers, whole numbers as int; None for missing ones."""
         return [None if is_missing(cell) else _category(cell) for cell in self.cells.tolist()]
 
     @property
     def kind(self) -> Kind:
-        """By its type. Whole numbers with gaps are floats in pandas."""
+        """Kind of the column, by its type. In pandas whole numbers with gaps are floats."""
         if self.type == "text":
             return "categorical"
         observed = self.cells[~np.isnan(self.cells)]
@@ -244,12 +244,12 @@ class Column(NamedTuple):
         return "poisson" if observed.min() >= 0 and observed.mean() <= _MAX_COUNT_MEAN else "gaussian"
 
     def values(self) -> list[Any]:
-        """Its categories in order."""
+        """List the categories in order."""
         values = sorted({cell for cell in self.categories if cell is not None}, key=_sort_key)
         if len(values) > max(_MAX_CATEGORIES, len(self.cells) // 2):
             raise LatentiaError(
-                f"There are {len(values):,} categories in {len(self.cells):,} rows of {self.place}, which say nothing of a "
-                "class: drop it, or join them."
+                f"{self.place}: {len(values):,} categories in {len(self.cells):,} rows are too many to say anything about a "
+                "class. Drop the column, or join categories."
             )
         return values
 
@@ -263,25 +263,25 @@ def _category(cell: Any) -> Any:
 
 
 def _sort_key(value: Any) -> tuple[bool, Any, str]:
-    """Numbers by size, then texts."""
+    """Sort numbers by size, then texts."""
     return (True, 0.0, value) if isinstance(value, str) else (False, float(value), "")
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a table, and whether their names are its own."""
+    """Columns of a table; ``named`` is True if the table names them."""
 
     columns: list[Column]
     named: bool
 
     @property
     def names(self) -> list[str]:
-        """Of the columns."""
+        """Names of the columns."""
         return [column.name for column in self.columns]
 
     @classmethod
     def from_data(cls, X: Any) -> Table:
-        """The columns of a data frame, an array, or blocks of one table."""
+        """Read the columns of a data frame, an array, or blocks of one table."""
         if isinstance(X, Blocks):
             names, X = X.names or [], X.table()
             columns = (
@@ -304,19 +304,19 @@ class Table:
         if frame is not None:
             return cls([_read_series(series) for series in frame.iter_columns()], True)
         if sparse.issparse(X):
-            raise LatentiaError("X is sparse, and a data frame or an array is needed: use its toarray().")
+            raise LatentiaError("Expected a data frame or an array; X is sparse. Use its toarray().")
         table = unmasked(X) if hasattr(X, "dtype") else np.array(X, dtype=object)
         return cls([_read_array(f"x{i}", f"column {i}", cells) for i, cells in enumerate(table.T)], False)
 
 
 def _read_series(series: Any) -> Column:
-    """A column of narwhals."""
+    """Read a column of narwhals."""
     dtype, name = series.dtype, str(series.name)
     place = f"column {name!r}"
     if dtype.is_temporal():
         raise LatentiaError(
-            f"Column {name!r} has type {dtype}, dates or spans of time. Drop it, or make numbers of it, such as days since the "
-            "first."
+            f"Column {name!r} holds dates or spans of time ({dtype}). Drop it, or convert it to numbers, such as days since "
+            "the first date."
         )
     if dtype.is_numeric():
         return _read_array(name, place, series.to_numpy())._replace(type="whole" if dtype.is_integer() else "real")
@@ -324,7 +324,7 @@ def _read_series(series: Any) -> Column:
 
 
 def _read_array(name: str, place: str, cells: np.ndarray) -> Column:
-    """A column of an array; objects are what they all are."""
+    """Read a column of an array; objects get their common type."""
     if cells.dtype.kind in "iuf":
         with np.errstate(over="ignore"):
             return Column(name, place, cells.astype(np.float64), "real" if cells.dtype.kind == "f" else "whole")
@@ -344,15 +344,15 @@ def _read_array(name: str, place: str, cells: np.ndarray) -> Column:
 
 
 def learn_columns(table: Table, distribution: Any, views: Any = None) -> tuple[Columns, list[Column]]:
-    """The columns of a table with their kinds and categories, in one view where none are given; and their cells.
+    """Learn the kinds and categories of a table's columns, in one view by default; also return their cells.
 
     Parameters
     ----------
     table : Table
     distribution : str, list or dict
-        Kinds of the columns: those of a list or dict, others by their types.
+        Kinds of the columns, by a list or dict; other columns by their types.
     views : list of list of int, optional
-        Columns of the table.
+        Columns of each view.
     """
     positions = list(range(len(table.columns))) if views is None else [column for view in views for column in view]
     if not positions or not len(table.columns[0].cells):
@@ -363,7 +363,7 @@ def learn_columns(table: Table, distribution: Any, views: Any = None) -> tuple[C
     values = [column.values() if kind == "categorical" else [] for column, kind in zip(chosen, kinds, strict=True)]
     empty = [column.place for column in chosen if all(map(is_missing, column.cells.tolist()))]
     if empty:
-        raise LatentiaError(f"There is no cell in {empty[0]}, all are missing: drop it.")
+        raise LatentiaError(f"All cells of {empty[0]} are missing: drop it.")
     independent = _find_independent_columns(chosen, kinds)
     ends = np.searchsorted(
         independent, np.cumsum([0] + ([len(positions)] if views is None else [len(view) for view in views]))
@@ -382,15 +382,15 @@ def learn_columns(table: Table, distribution: Any, views: Any = None) -> tuple[C
 
 
 def _find_independent_columns(columns: Sequence[Column], kinds: Sequence[str]) -> list[int]:
-    """Return which columns say something of their own, and warn of others: constants, copies, and combinations of numbers."""
+    """Find the independent columns, and warn of others: constants, copies, and combinations of numbers."""
     span = span_of(
         Blocks.from_array(np.column_stack([_encode_cells(*pair) for pair in zip(columns, kinds, strict=True)]))
     )
     if span is not None:
         sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
-        if len(span.kept) < 3:  # Three views are needed, and rows without noise have fewer columns of their own.
+        if len(span.kept) < 3:  # The fit needs three views, and rows without noise have fewer independent columns.
             restored = [j for j in sources if len(sources[j])]
-        else:  # Combinations of the codes of categories say nothing.
+        else:  # Linear combinations of category codes mean nothing.
             codes = np.array(kinds) == "categorical"
             restored = [j for j in sources if len(sources[j]) > 1 and codes[[j, *sources[j]]].any()]
         span = span.with_columns(np.array(restored, int))
@@ -401,7 +401,7 @@ def _find_independent_columns(columns: Sequence[Column], kinds: Sequence[str]) -
 
 
 def _encode_cells(column: Column, kind: str) -> np.ndarray:
-    """Return the cells of a column as numbers, those of categories in the order of their values; NaN where they are missing."""
+    """Encode the cells of a column as numbers, categories by their rank; NaN for missing ones."""
     if kind != "categorical":
         return column.numbers(kind)
     codes_of_values = {value: float(i) for i, value in enumerate(column.values())}
@@ -409,7 +409,7 @@ def _encode_cells(column: Column, kind: str) -> np.ndarray:
 
 
 def _expand_kinds(distribution: Any, names: list[str]) -> list[Any]:
-    """The kinds of the columns that were asked for, None for others."""
+    """Expand ``distribution`` to one kind per column; None for columns that it does not name."""
     if isinstance(distribution, Mapping):
         unknown = [name for name in distribution if str(name) not in names]
         if unknown:
@@ -419,7 +419,7 @@ def _expand_kinds(distribution: Any, names: list[str]) -> list[Any]:
         return [None] * len(names)
     if len(distribution) != len(names):
         raise LatentiaError(
-            f"{len(distribution)} kinds for {len(names)} columns: as many are needed.",
+            f"expected {len(names)} kinds, one per column; found {len(distribution)}.",
             parameter="distribution", value=distribution,
         )  # fmt: skip
     return list(distribution)

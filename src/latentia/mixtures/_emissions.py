@@ -1,7 +1,7 @@
-"""What independent features are distributed as given the component: all alike, or each column as its kind.
+"""Distributions of independent features given the component: one kind for all, or a kind for each column.
 
-Columns of several kinds are encoded in features, see `latentia.mixtures._columns`: a number is normal with a mean and a
-variance, a count is Poisson with a rate, and the zeros and ones of a category have probabilities that sum to one.
+`latentia.mixtures._columns` encodes columns of several kinds as features: a number is normal with a mean and a variance, a
+count is Poisson with a rate, and the zeros and ones of a category have probabilities that sum to one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ..likelihood.rows import MixtureSums, add_rows, log, merged, normalised, re
 from ..passes import Block
 from ._columns import Columns
 
-_MIN_PROBABILITY = 1e-3  # least probability of a binary feature, and of its absence
-FLOOR = 0.02  # of a feature's variance: the least variance of it in a component
-_MIN_RATE = 1e-8  # least probability of a value, and least rate
-_MAX_COUNT_SPREAD = 1.5  # of counts, above which they are not Poisson
-_RATE_PRIOR = 0.01  # rows with a count of one, for rates
-_CATEGORY_PRIOR = 1.0  # rows, for the probabilities of values
+_MIN_PROBABILITY = 1e-3  # of a binary feature, and of its absence
+FLOOR = 0.02  # smallest variance of a feature in a component, as a share of its variance in the data
+_MIN_RATE = 1e-8  # smallest rate, and smallest probability of a value
+_MAX_COUNT_SPREAD = 1.5  # Counts with more dispersion are not Poisson.
+_RATE_PRIOR = 0.01  # pseudo-rows with a count of one, for rates
+_CATEGORY_PRIOR = 1.0  # pseudo-rows for the probabilities of values
 
 
 class Emissions(Protocol):
@@ -37,46 +37,46 @@ class Emissions(Protocol):
     squares: bool
 
     def table(self, block: Block) -> Any:
-        """The features of a block, checked."""
+        """Read and check the features of a block."""
 
     def clip_means(self, means: np.ndarray) -> np.ndarray:
-        """Means (K, D) that every row is possible under."""
+        """Clip means (K, D) so that every row is possible."""
 
     def complete_variances(self, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
-        """Variances (K, D), where these are from moments."""
+        """Complete variances (K, D) that come from moments."""
 
     def conditional_covariance(self, variance: np.ndarray, means: np.ndarray, weights: np.ndarray) -> Any:
-        """These variances of features in the data, (D,), where they are independent, or covariances given the component."""
+        """Return the features' covariance given the component, (D, D), or variances (D,) if the data's own will do."""
 
     def update(self, means: np.ndarray, variances: np.ndarray | None, weights: np.ndarray, scale: np.ndarray) -> Update:
-        """An E-step from there, in data whose features have these standard deviations."""
+        """Build the EM update from these parameters, for features with standard deviations ``scale``."""
 
     def unpack(self, values: Values) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-        """Means, variances and weights of what EM found."""
+        """Unpack EM's values: means, variances and weights."""
 
     def log_density(self, table: Any, means: np.ndarray, variances: np.ndarray | None) -> np.ndarray:
-        """Of rows given each component, (n, K)."""
+        """Compute log-densities of rows given each component, (n, K)."""
 
     def score_independent(
         self, rows: Any, weights: np.ndarray, means: np.ndarray, variances: np.ndarray | None
     ) -> tuple[np.ndarray, int]:
-        """Log-density of rows without components, (n,), and its number of parameters; what they are compared with is a fit."""
+        """Score rows by a model without components: log-densities (n,), and its number of parameters."""
 
     def n_parameters(self, width: int) -> int:
-        """Of one component."""
+        """Count the parameters of one component."""
 
     def checks(self, rows: Any, posterior: np.ndarray, means: np.ndarray) -> list[Check]:
-        """What the model says of rows with these shares of the components, (n, K), and the data does not bear out."""
+        """Check the distributions on rows with these probabilities of the components, (n, K)."""
 
 
 class UniformEmissions:
-    """All features Bernoulli, or all Gaussian.
+    """Emissions of one kind: all features Bernoulli, or all Gaussian.
 
     Parameters
     ----------
     kind : {"bernoulli", "gaussian"}
-    joined : callable
-        Makes one table of the parts of a block.
+    join : callable
+        Joins the parts of a block to one table.
     place : callable
         Names a feature in messages.
     """
@@ -101,8 +101,8 @@ class UniformEmissions:
             else:
                 row, column = map(int, place)
             raise LatentiaError(
-                f"row {block.rows[row]} has {values[tuple(place)]} in {self.place(column)}, and features of 0 and 1 are needed: "
-                "use 'gaussian', or make the features binary.",
+                f"expected features of 0 and 1; row {block.rows[row]} has {values[tuple(place)]} in {self.place(column)}. Use "
+                "'gaussian', or make the features binary.",
                 parameter="distribution", value=self.kind,
             )  # fmt: skip
         return table
@@ -140,7 +140,7 @@ class UniformEmissions:
 
 
 class MultiKindEmissions:
-    """Features of columns of several kinds.
+    """Emissions of columns of several kinds.
 
     Parameters
     ----------
@@ -154,17 +154,17 @@ class MultiKindEmissions:
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """Features that are numbers."""
+        """Features of number columns."""
         return _join_features(self.columns.features_of_kind("gaussian"))
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """Features that are counts."""
+        """Features of count columns."""
         return _join_features(self.columns.features_of_kind("poisson"))
 
     @cached_property
     def values(self) -> list[np.ndarray]:
-        """The features of each column of categories."""
+        """Features of each column of categories."""
         return self.columns.features_of_kind("categorical")
 
     def table(self, block: Block) -> Any:
@@ -179,7 +179,7 @@ class MultiKindEmissions:
         return means
 
     def complete_variances(self, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
-        """Variances (K, D): those of counts and categories follow from the means."""
+        """Complete variances (K, D): those of counts and categories follow from the means."""
         completed = means * (1 - means)
         completed[:, self.counts] = means[:, self.counts]
         completed[:, self.numbers] = variances[:, self.numbers]
@@ -192,7 +192,7 @@ class MultiKindEmissions:
         return MultiKindUpdate(self, values, FLOOR * scale[self.numbers] ** 2, weights @ means)
 
     def parameters(self, means: np.ndarray, variances: np.ndarray, weights: np.ndarray) -> Values:
-        """What EM learns: means and variances of numbers, rates, probabilities of each category, and weights."""
+        """List EM's parameters: means and variances of numbers, rates, probabilities of each category, and weights."""
         values: list[np.ndarray] = []
         if len(self.numbers):
             values += [means[:, self.numbers], variances[:, self.numbers]]
@@ -234,9 +234,9 @@ class MultiKindEmissions:
     def score_independent(
         self, rows: Any, weights: np.ndarray, means: np.ndarray, variances: np.ndarray | None
     ) -> tuple[np.ndarray, int]:
-        """One component, or the columns apart with the distributions that the fit gives to each: what is likelier.
+        """Score rows by one component, or by independent columns with the fitted distribution of each: the likelier one.
 
-        A column of numbers in two heaps, or of counts that vary much, asks for components without telling of other columns.
+        A bimodal column, or one of overdispersed counts, asks for components without any dependence on other columns.
         """
         assert variances is not None
         overall, variance = self.clip_means(np.nanmean(rows, axis=0)[None]), np.nanvar(rows, axis=0)[None]
@@ -253,7 +253,7 @@ class MultiKindEmissions:
         return len(self.numbers) + self.columns.free(self.columns.order)
 
     def checks(self, rows: Any, posterior: np.ndarray, means: np.ndarray) -> list[Check]:
-        """Whether counts vary as Poisson ones do."""
+        """Check that counts vary as Poisson counts do."""
         if not len(self.counts):
             return []
         cells, rates = rows[:, self.counts], np.maximum(means[:, self.counts], _MIN_RATE)
@@ -266,14 +266,15 @@ class MultiKindEmissions:
         remedy = f"Take {column!r} for a number: distribution={{{column!r}: 'gaussian'}}."
         return [
             Check(
-                "spread of counts", "E (x - lambda)^2 / lambda", float(squares[worst]), at_most(_MAX_COUNT_SPREAD, "1 for Poisson"),
-                f"How much the counts of {column!r}, the least regular ones, vary given the component.", "the model",
+                "spread of counts", "E (x - lambda)^2 / lambda", float(squares[worst]),
+                at_most(_MAX_COUNT_SPREAD, "1 for Poisson"),
+                f"Variation of the counts of {column!r} given the component, the largest of all columns.", "the model",
                 "note", remedy,
             )
         ]  # fmt: skip
 
     def conditional_covariance(self, variance: np.ndarray, means: np.ndarray, weights: np.ndarray) -> sparse.csr_array:
-        """Covariances of the features given the component, on average, (D, D), where theirs in the data are ``variance``."""
+        """Compute the features' average covariance given the component, (D, D), from their variances in the data."""
         explained = weights @ (means - weights @ means) ** 2
         covariance = sparse.lil_array((len(variance), len(variance)))
         covariance.setdiag(variance - explained)
@@ -291,11 +292,11 @@ class MultiKindUpdate:
     ----------
     emissions : Mixed
     values : tuple of ndarray
-        As `Mixed.parameters` has them.
+        As from `MultiKindEmissions.parameters`.
     floor : ndarray
-        Least variances of numbers.
+        Smallest variances of numbers.
     overall : ndarray of shape (D,)
-        Means of all rows, which the prior of probabilities is.
+        Means of all rows, the prior of probabilities.
     """
 
     def __init__(self, emissions: MultiKindEmissions, values: Values, floor: np.ndarray, overall: np.ndarray) -> None:
@@ -324,9 +325,7 @@ class MultiKindUpdate:
 
     def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
         emissions, parts, mass = self.emissions, list[Expected](), sums.mass
-        totals = (
-            sums.first + mass[:, None] * self.means
-        )  # sums of cells, and what is expected of those that are missing
+        totals = sums.first + mass[:, None] * self.means  # sums of cells, with the expectation of missing ones
         if len(emissions.numbers):
             number_places = np.s_[:, emissions.numbers]
             parts.append(

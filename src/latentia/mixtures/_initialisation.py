@@ -1,4 +1,4 @@
-"""Where EM starts: the likeliest of several starts, after moves. See `latentia.mixtures.spherical`."""
+"""Initialisation of EM: the likeliest of several starts, after moves. See `latentia.mixtures.spherical`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ._moves import Shape, propose_mergers
 from ._rows import GaussianRows, Mixture, n_parameters
 from ._search import search_mixture
 
-_MAX_ROWS = 10_000  # on which starts are compared
-_MERGERS, _MERGER_STEPS = 3, 20  # that are tried, and of EM after each
-_SHAPE_STEPS = 3  # of EM with another shape
-_ROWS_PER_COLUMN = 10  # rows, from which on a covariance can be fitted
-_MAX_STRETCH = 1e-4  # variance of a direction, of the widest one, up to which whitening widens it
+_MAX_ROWS = 10_000  # rows on which starts are compared
+_MERGERS, _MERGER_STEPS = 3, 20  # mergers that are tried, and steps of EM after each
+_SHAPE_STEPS = 3  # steps of EM with another shape
+_ROWS_PER_COLUMN = 10  # With fewer rows a covariance matrix cannot be fitted.
+_MAX_STRETCH = 1e-4  # Whitening does not enlarge directions whose variance is a smaller share of the largest variance.
 MOMENTS, _SPHERICAL, _WHITENED = "moments", "balls", "whitened: "
 
 
 class InitialMixture(NamedTuple):
-    """Where EM starts, and the names of the starts that led there: of balls, and of the shape if it is another one."""
+    """Initial mixture of EM, and the names of its starts: of the spherical one, and of another shape if there is one."""
 
     mixture: Mixture
     start_names: tuple[str, ...]
@@ -43,29 +43,29 @@ def find_likeliest_start(
     compete: bool = True,
     start_names: tuple[str, ...] = (),
 ) -> InitialMixture:
-    """The likeliest mixture on at most 10,000 of the rows, after few steps of EM.
+    """Find the likeliest mixture on at most 10,000 of the rows, after few steps of EM.
 
     Parameters
     ----------
     blocks : Blocks
     moments : Moments
-        For the coordinates in which balls are compared.
-    by_moments : Mixture or None
-        The one that the moments of the rows say.
+        For the coordinates in which spherical mixtures are compared.
+    moment_mixture : Mixture or None
+        The mixture recovered from the moments of the rows.
     k : int
     shape : {"spherical", "diag", "full", "tied"}
-        Other shapes race anew from the best mixture of balls and from the clusters that its starts were.
+        Other shapes race again from the best spherical mixture and from the clusters of its starts.
     shrink : bool
-        Whether their covariances are shrunk.
-    others : bool
-        Whether there are starts besides the moments, and moves.
-    ways : tuple of str
-        The only starts, and no moves: those that led to the fit of which this is a part.
+        True shrinks their covariances.
+    compete : bool
+        True adds starts besides the moments, and moves.
+    start_names : tuple of str
+        Restricts the starts to those of the full fit, without moves, for a fit on a part of the rows.
     """
     rows = GaussianRows.sample_spherical(blocks, moments.statistic.coordinates, moments.min_variance, _MAX_ROWS)
     allowed = (
         () if MOMENTS in start_names and moment_mixture is None else start_names
-    )  # where a part lacks it, all compete
+    )  # A part without that start tries all.
     labels = label_starts(rows.table, k, allowed) if compete else {}
     shares = {name: shares_of_labels(row_labels, k) for name, row_labels in labels.items()}
     whitened_labels = _label_whitened(rows.table, k, allowed) if compete and shape != "spherical" else {}
@@ -98,7 +98,7 @@ def find_likeliest_start(
 
 
 def _label_whitened(table: np.ndarray, k: int, allowed: Collection[str]) -> dict[str, np.ndarray]:
-    """Label rows after whitening: long clusters side by side are not cut across there."""
+    """Label rows after whitening, which keeps long parallel clusters whole."""
     methods = [name.removeprefix(_WHITENED) for name in allowed if name.startswith(_WHITENED)]
     if allowed and not methods:
         return {}
@@ -111,7 +111,7 @@ def _label_whitened(table: np.ndarray, k: int, allowed: Collection[str]) -> dict
 
 
 def measure_gain_over_merged(blocks: Blocks, moments: Moments, mixture: Mixture) -> float:
-    """Nats a row that a spherical mixture gains over one with two of its components merged, less Schwarz's penalty."""
+    """Measure the gain of a spherical mixture over one with two components merged: nats per row, less Schwarz's penalty."""
     rows = GaussianRows.sample_spherical(blocks, moments.statistic.coordinates, moments.min_variance, _MAX_ROWS)
     full = rows.climb(moments.to_coordinates(mixture), _MERGER_STEPS)
     merged = propose_mergers(rows.table, full.shares, "spherical", _MERGERS)
@@ -121,7 +121,7 @@ def measure_gain_over_merged(blocks: Blocks, moments: Moments, mixture: Mixture)
 
 
 def measure_gain_of_full(rows: np.ndarray, shares: np.ndarray, shape: Shape) -> float | None:
-    """Nats a row by which full covariances predict better, from these shares of rows (K, n) on; None where rows are too few."""
+    """Measure how many nats per row full covariances predict better, from these shares (K, n); None if rows are too few."""
     if len(rows) < _ROWS_PER_COLUMN * rows.shape[1]:
         return None
     likelihoods = []
@@ -137,18 +137,18 @@ def measure_gain_of_full(rows: np.ndarray, shares: np.ndarray, shape: Shape) -> 
 def advise_shape(
     blocks: Blocks, k: int, shape: Shape, min_likelihood: float, fit: Callable[[np.ndarray, Shape], Mixture]
 ) -> str:
-    """Advise another ``covariance_type``, where a fit of it describes a sample of rows better than one Gaussian does.
+    """Advise another ``covariance_type`` if its fit describes a sample of rows better than one Gaussian.
 
     Parameters
     ----------
     k : int
         Number of components.
     shape : str
-        Of the components that were fitted.
-    least : float
-        Nats a row, less Schwarz's penalty, of one Gaussian.
+        Shape of the fitted components.
+    min_likelihood : float
+        Log-likelihood of one Gaussian, in nats per row, less Schwarz's penalty.
     fit : callable
-        ``fit(rows, shape)``: the mixture of some rows, from starts of its own.
+        ``fit(rows, shape)``: fits a mixture to some rows.
     """
     (rows,) = sample_rows(blocks)
     n, width = rows.shape
@@ -161,9 +161,9 @@ def advise_shape(
             continue
         try:
             mixture = fit(rows, candidate)
-        except LatentiaError:  # singular
+        except LatentiaError:  # The covariances are singular.
             continue
-        if mixture.covariances is None or not np.isfinite(mixture.covariances).all():  # squares were out of range
+        if mixture.covariances is None or not np.isfinite(mixture.covariances).all():  # Squares were out of range.
             continue
         likelihood = float(normalised(mixture.log_density(rows) + log(mixture.weights), mixture.weights)[1].mean())
         penalty = 0.5 * n_parameters(k, width, candidate) * np.log(blocks.n_rows) / blocks.n_rows
@@ -172,6 +172,6 @@ def advise_shape(
     if best is None or gains[best] <= 0:
         return ""
     return (
-        f"Compare with covariance_type={best!r}: such components predict a sample of rows better than one component, by "
-        f"{gains[best]:.2g} nats a row. covariance_type='auto' compares all shapes on held-out rows."
+        f"Compare with covariance_type={best!r}: on a sample of rows it predicts better than one component, by "
+        f"{gains[best]:.2g} nats per row. covariance_type='auto' compares all shapes on held-out rows."
     )

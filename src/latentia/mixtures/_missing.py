@@ -1,9 +1,9 @@
-"""Mixtures of Gaussians where cells of the rows are missing: exact EM on those that are there.
+"""Mixtures of Gaussians with missing cells: exact EM on the observed cells.
 
-EM takes expectations of sums over a row's missing cells given the others, see `latentia.likelihood.given`. Cells must be
-missing at random: what is missing may hang on what is there, not on itself. What needs whole rows, moments, starts and the
-shape of components, sees rows whose missing cells are drawn in this way from a mixture that was fitted on those that are
-there: they scatter as whole rows do.
+EM takes expectations of sums over a row's missing cells given its observed cells, see `latentia.likelihood.given`. Cells must
+be missing at random: whether a cell is missing may depend on observed cells, not on its own value. Moments, starts and the shape
+of components need complete rows. For them missing cells are drawn given the observed ones, from a mixture that was fitted on
+the observed cells, so that completed rows scatter like complete ones.
 
 Source: Z. Ghahramani, M. I. Jordan, Supervised learning from incomplete data via an EM approach, NIPS 1993.
 """
@@ -28,7 +28,7 @@ from ._rows import GaussianRows, Mixture
 
 
 def log_density(mixture: Mixture, rows: Any, row_numbers: np.ndarray) -> np.ndarray:
-    """Of the cells of rows that are there, given each component, in nats, shape (n, K)."""
+    """Compute the log-density of the rows' observed cells given each component, in nats, shape (n, K)."""
     gaps = None if sparse.issparse(rows) else missing_entries(rows)
     if gaps is None:
         return mixture.log_density(rows)
@@ -48,7 +48,7 @@ def _condition_cells(mixture: Mixture, rows: np.ndarray, gaps: np.ndarray) -> Gi
 
 @dataclass(frozen=True)
 class ObservedRows(GaussianRows):
-    """Rows about their centre with missing cells, which ``table`` has completed, and EM on those that are there."""
+    """Centred rows with missing cells, which ``table`` has completed, and EM on the observed cells."""
 
     gaps: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
     _current: list[Mixture] = field(default_factory=list, repr=False)
@@ -57,7 +57,7 @@ class ObservedRows(GaussianRows):
     def from_completed(
         cls, blocks: Blocks, gaps: np.ndarray, center: np.ndarray, shape: Shape, min_variance: float, shrink: bool
     ) -> ObservedRows:
-        """Of completed rows of a table, all of whose gaps are given."""
+        """Build from some completed rows of a table, and the gaps of all its rows."""
         parts = [(block.rows, np.asarray(block[0], dtype=np.float64)) for block in blocks]
         table, part_gaps = (
             np.vstack([rows for _, rows in parts]) - center,
@@ -78,7 +78,7 @@ class ObservedRows(GaussianRows):
         return np.ascontiguousarray(shares.T), float(heights.sum()), self._density_coefficients(mixture)[3]
 
     def _component_moments(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Expectations, by the mixture of the last step, of the sums of whole rows; the first step takes rows as completed."""
+        """Compute the expected moments of complete rows under the last mixture; the first step uses the completed rows."""
         if not self._current:
             return super()._component_moments(shares)
         mass, means, scatters = np.maximum(shares.sum(axis=1), 1e-12), [], []
@@ -102,7 +102,7 @@ class ObservedRows(GaussianRows):
 
 
 def draw_missing(rows: np.ndarray, gaps: np.ndarray, mixture: Mixture, seed: int) -> np.ndarray:
-    """The rows with missing cells drawn from a mixture given the others."""
+    """Draw the missing cells of rows from a mixture, given their observed cells."""
     rng, conditional = np.random.default_rng([seed, 105]), _condition_cells(mixture, rows, gaps)
     shares = normalised(conditional.log_density() + log(mixture.weights), mixture.weights)[0]
     labels = (shares.cumsum(axis=1) < rng.random((len(rows), 1)) * shares.sum(axis=1, keepdims=True)).sum(axis=1)
@@ -123,7 +123,7 @@ def draw_missing(rows: np.ndarray, gaps: np.ndarray, mixture: Mixture, seed: int
 
 
 def complete_rows(blocks: Blocks, gaps: np.ndarray, rank: int, fit: Callable[[Blocks], Mixture], seed: int) -> Blocks:
-    """Rows whose missing cells are drawn from the mixture that ``begin`` fits, from rows completed to a low rank."""
+    """Complete rows at a low rank, fit a mixture to them, and draw the missing cells from it."""
     table = np.vstack([np.asarray(block[0], dtype=np.float64) for block in blocks])
     center = np.nanmean(table, axis=0)
     filled = completed(table - center, gaps, rank) + center
@@ -131,10 +131,10 @@ def complete_rows(blocks: Blocks, gaps: np.ndarray, rank: int, fit: Callable[[Bl
 
 
 def build_gaps_checks(gaps: np.ndarray, rows: np.ndarray, mixture: Mixture, seed: int) -> list[Check]:
-    """Measure the share of missing cells, and in some rows, with NaN there, whether they are missing by their value."""
+    """Check the share of missing cells, and on some rows (with NaN) whether cells are missing by their value."""
     meaning = (
-        "EM asks that what is missing does not depend on its value. Moments and the shape of components are measured on rows "
-        "whose missing cells are drawn given the others."
+        "EM assumes that whether a cell is missing does not depend on its value. Moments and the shape of components use rows "
+        "whose missing cells are drawn given the observed ones."
     )
     share = Check("missing cells", "share", float(gaps.mean()), None, meaning, "the model")
 

@@ -23,12 +23,12 @@ from ..tensor import Decomposition, apply_to_modes, decompose
 from ..tensor.operators import symmetrised
 from ._rows import Mixture
 
-OVERSAMPLE = 12
+OVERSAMPLE = 12  # directions beyond the number of components
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Columns, and the moments of groups of rows in principal coordinates."""
+    """Column statistics, and moments of groups of rows in principal coordinates."""
 
     columns: ColumnMoments
     statistic: VectorMoments
@@ -41,7 +41,7 @@ class Moments:
 
     @classmethod
     def from_blocks(cls, blocks: Blocks, k: int, folds: Folds, seed: int, **options: Any) -> Moments:
-        """Passes over the data: columns, principal coordinates, and moments in these of four groups of rows."""
+        """Pass over the data: columns, principal coordinates, and in these the moments of four groups of rows."""
         columns = _check_variation(column_moments(blocks, **options))
         coordinates, n_passes = principal_coordinates(
             blocks, k + OVERSAMPLE, columns.mean, random_state=seed, **options
@@ -51,35 +51,35 @@ class Moments:
 
     @classmethod
     def from_sums(cls, sums: FramedSums | WideSums, k: int) -> Moments:
-        """The same from sums of third moments."""
+        """Build from sums of third moments."""
         columns, (coordinates, state) = _check_variation(sums.columns), sums.vectors(k + OVERSAMPLE)
         return cls(columns, VectorMoments(coordinates, Folds()), state, Folds(), 1)
 
     def to_coordinates(self, mixture: Mixture) -> Mixture:
-        """A spherical mixture of columns as one of coordinates."""
+        """Express a spherical mixture in coordinates."""
         coordinates = self.statistic.coordinates
         return mixture._replace(means=(mixture.means - coordinates.center) @ coordinates.basis)
 
     def to_columns(self, mixture: Mixture) -> Mixture:
-        """A spherical mixture of coordinates as one of columns."""
+        """Express a spherical mixture of coordinates in columns."""
         coordinates = self.statistic.coordinates
         return mixture._replace(means=mixture.means @ coordinates.basis.T + coordinates.center)
 
     @property
     def min_variance(self) -> float:
-        """Of a component whose rows are all the same."""
+        """Variance of a component whose rows are all the same."""
         return 1e-9 * float(self.columns.variance.mean())
 
 
 def _check_variation(columns: ColumnMoments) -> ColumnMoments:
     if not columns.variance.any():
-        raise LatentiaError(f"All {columns.n} rows are the same: there is no mixture to find.")
+        raise LatentiaError(f"Expected rows that vary; all {columns.n} rows are the same.")
     return columns
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """The mixture, and the decomposition that it comes from."""
+    """Recovered mixture, with its tensor decomposition."""
 
     mixture: Mixture
     spectrum: np.ndarray
@@ -89,13 +89,13 @@ class Recovered:
 
 
 def recover(moments: Moments, groups: tuple[int, ...], k: int, seed: int) -> Recovered:
-    """The mixture from the moments of some groups, in the coordinates of an orthonormal basis (D x b)."""
+    """Recover the mixture from the moments of some groups, in the coordinates of an orthonormal basis (D x b)."""
     m, basis, min_variance = moments.sum_groups(groups), moments.statistic.coordinates.basis, moments.min_variance
     values, vectors = np.linalg.eigh(m.third[:-1, :-1, -1])
     values, vectors = values[::-1], vectors[:, ::-1]
     noise = measure_noise(m, values, k)
     signal = _extract_signal(values, noise, k)
-    # Whitening: the plane of the means is scaled to unit signal, and the constant is a direction of its own.
+    # Whitening scales the plane of the means to unit signal; the constant is a separate direction.
     size = m.third.shape[0]
     plane = np.zeros((size, k))
     plane[:-1, : k - 1] = vectors[:, : k - 1]
@@ -114,11 +114,11 @@ def recover(moments: Moments, groups: tuple[int, ...], k: int, seed: int) -> Rec
 
 
 def _build_tensor(m: VectorSums, whitening: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The whitened tensor of the means, (K, K, K), and g in the whitened coordinates: the share of the variances in it."""
+    """Build the whitened tensor of the means, (K, K, K), and g, the part of the variances, in whitened coordinates."""
     k = whitening.shape[1]
     scales = np.append(np.linalg.norm(whitening[:-1, :-1], axis=0), 0.0)
     plane = whitening[:, :-1] / scales[:-1]
-    # g: what lies across the plane, averaged over its directions.
+    # g averages over the directions outside the plane.
     across = m.energy - np.einsum("abc,ai,bi->c", m.third, plane, plane, optimize=True)
     g = whitening.T @ across / (len(m.mean) - k + 1)
     tensor = apply_to_modes(m.third, whitening)
@@ -126,12 +126,12 @@ def _build_tensor(m: VectorSums, whitening: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def measure_noise(m: VectorSums, values: np.ndarray, k: int) -> float:
-    """Mean variance across the plane of the means, from the principal variances, descending."""
+    """Measure the mean variance outside the plane of the means, from descending principal variances."""
     return max((m.energy[-1] - values[: k - 1].sum()) / (len(m.mean) - k + 1), 0.0)
 
 
 def _whiten(m: VectorSums, whitening: np.ndarray) -> WhitenedMoments:
-    """Moments of some rows in the whitened coordinates of all."""
+    """Whiten the moments of some rows with the whitening of all rows."""
     k = whitening.shape[1]
     noise = measure_noise(m, np.linalg.eigvalsh(m.third[:-1, :-1, -1])[::-1], k)
     second = whitening.T @ m.third[..., -1] @ whitening
@@ -140,7 +140,7 @@ def _whiten(m: VectorSums, whitening: np.ndarray) -> WhitenedMoments:
 
 
 def compute_misfit(recovered: Recovered, moments: Moments) -> Misfit:
-    """What the decomposition leaves of the whitened tensor, beside its noise."""
+    """Compute the residual of the decomposition of the whitened tensor, and its noise."""
     sum_groups, whitening = moments.sum_groups, recovered.whitening
     halves = [
         (_whiten(sum_groups(first), whitening), _whiten(sum_groups(second), whitening))
@@ -151,7 +151,7 @@ def compute_misfit(recovered: Recovered, moments: Moments) -> Misfit:
 
 
 def _extract_signal(values: np.ndarray, noise: float, k: int) -> np.ndarray:
-    """Variance of the means along the K - 1 leading directions, shape (K - 1,)."""
+    """Extract the variance of the means along the K - 1 leading directions, shape (K - 1,)."""
     signal = values[: k - 1] - noise
     is_missing = signal <= 1e-9 * values[0]
     if len(signal) < k - 1 or is_missing.any():

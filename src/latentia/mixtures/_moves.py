@@ -1,12 +1,12 @@
-"""Moves that leave a local optimum of a mixture: two components are merged, and a third one is split.
+"""Moves that escape a local optimum of a mixture: merge two components and split a third.
 
-EM cannot carry a component from where there are too many to where there are too few. Which moves are worth a try is told by
-hard clusters: with scatter S_k about its mean and n_k rows the best log-likelihood of cluster k is, up to what all moves share,
+EM cannot carry a component from where there are too many to where there are too few. Hard clusters rank the moves: with scatter
+S_k about its mean and n_k rows, the best log-likelihood of cluster k is, up to terms that all moves share,
 
     n_k log n_k - n_k / 2 log det (S_k / n_k),
 
-where the determinant is that of the shape that the covariance has. What a merger costs follows from the two scatters, and what
-a split gains from halving the rows of a cluster along its longest direction, with a few steps of k-means.
+where the determinant is that of the covariance's shape. The two scatters give the cost of a merger. Halving the rows of a
+cluster along its longest direction, with a few steps of k-means, gives the gain of a split.
 
 Source: N. Ueda, R. Nakano, Z. Ghahramani, G. E. Hinton, SMEM algorithm for mixture models, Neural Computation 12 (2000), for
 the moves; they rank them by overlaps and by local densities.
@@ -24,27 +24,27 @@ Shape: TypeAlias = str
 """Of covariances: "spherical", "diag", "full" or "tied"."""
 
 _MIN_HALF = 2  # rows of a half
-_SWEEPS = 3
-_POWER_STEPS = 10  # of the scatter, towards its longest direction
+_SWEEPS = 3  # steps of k-means with two centres
+_POWER_STEPS = 10  # power iterations towards the longest direction
 _MIN_VARIANCE = {
     "spherical": 1e-6,
     "diag": 1e-6,
     "full": 0.02,
     "tied": 1e-6,
-}  # variance of a cluster, of the data's or its own
-_NEIGHBOURS = 8  # of a cluster that it may be merged with
+}  # smallest variance of a cluster, as a share of the data's variance, or for "full" of its own
+_NEIGHBOURS = 8  # nearest clusters with which a cluster may merge
 
 
 def propose_moves(table: np.ndarray, shares: np.ndarray, shape: Shape, n_moves: int) -> list[np.ndarray]:
-    """Shares of the rows in components after the most promising moves, each (K, n).
+    """Propose the rows' shares in components after the most promising moves, each (K, n).
 
     Parameters
     ----------
     table : ndarray of shape (n, b)
-        The rows about their centre.
+        Centred rows.
     shares : ndarray of shape (K, n)
     shape : {"spherical", "diag", "full", "tied"}
-    most : int
+    n_moves : int
     """
     clusters = _Clusters.from_shares(table, shares, shape)
     costs, gains = clusters.rank_mergers(), clusters.rank_splits()
@@ -59,7 +59,7 @@ def propose_moves(table: np.ndarray, shares: np.ndarray, shape: Shape, n_moves: 
 
 
 def propose_mergers(table: np.ndarray, shares: np.ndarray, shape: Shape, n_mergers: int) -> list[np.ndarray]:
-    """Shares of the rows in one component fewer after the mergers that cost least, each (K - 1, n)."""
+    """Propose the rows' shares after the cheapest mergers of two components, each (K - 1, n)."""
     proposals = []
     for _, (first, second) in _Clusters.from_shares(table, shares, shape).rank_mergers()[:n_mergers]:
         merged = shares.copy()
@@ -92,8 +92,7 @@ class _Clusters:
     means : ndarray of shape (K, b)
     scatters : list of ndarray
         Sums of squares about the mean: a number, (b,) or (b, b).
-    least : float
-        Least variance.
+    min_variance : float
     """
 
     table: np.ndarray
@@ -108,7 +107,7 @@ class _Clusters:
     def from_shares(cls, table: np.ndarray, shares: np.ndarray, shape: Shape) -> _Clusters:
         labels, k = shares.argmax(axis=0), len(shares)
         means = np.array([table[labels == i].mean(axis=0) if (labels == i).any() else table[0] for i in range(k)])
-        if shape == "tied":  # balls after whitening by the common covariance
+        if shape == "tied":  # After whitening by the common covariance the clusters are spherical.
             within = table - means[labels]
             values, vectors = np.linalg.eigh(within.T @ within / len(table))
             root = vectors / np.sqrt(np.maximum(values, _MIN_VARIANCE[shape] * max(float(values.mean()), 1e-300)))
@@ -118,7 +117,7 @@ class _Clusters:
         return cls(table, labels, shape, np.bincount(labels, minlength=k).astype(float), means, scatters, min_variance)
 
     def rank_mergers(self) -> list[tuple[float, tuple[int, int]]]:
-        """Pairs of clusters, and what their merger gains, the largest first."""
+        """Rank pairs of clusters by the gain of their merger, largest first."""
         likelihoods = [
             self.cluster_likelihood(n, scatter) for n, scatter in zip(self.sizes, self.scatters, strict=True)
         ]
@@ -137,7 +136,7 @@ class _Clusters:
         return sorted(mergers, key=lambda merger: -merger[0])
 
     def rank_splits(self) -> list[tuple[float, int, np.ndarray]]:
-        """Clusters, what a split of them gains, and the rows that leave them, the largest gain first."""
+        """Rank clusters by the gain of a split, largest first, with the rows that leave them."""
         splits = []
         for k, size in enumerate(self.sizes):
             rows = np.flatnonzero(self.labels == k)
@@ -154,7 +153,7 @@ class _Clusters:
         return sorted(splits, key=lambda split: -split[0])
 
     def cluster_likelihood(self, n: float, scatter: np.ndarray) -> float:
-        """The best log-likelihood of a cluster, up to what all moves share."""
+        """Compute the best log-likelihood of a cluster, up to terms that all moves share."""
         if n < 1:
             return 0.0
         d, spread = self.table.shape[1], scatter / n
@@ -162,7 +161,7 @@ class _Clusters:
             entropy = d * np.log(max(float(spread) / d, self.min_variance))
         elif self.shape == "diag":
             entropy = float(np.log(np.maximum(spread, self.min_variance)).sum())
-        elif self.shape == "full":  # shrunk: few rows of a cluster do not span all directions
+        elif self.shape == "full":  # A ridge is needed: few rows do not span all directions.
             ridge = _MIN_VARIANCE["full"] * float(np.trace(spread)) / d + 1e-9 * self.min_variance
             entropy = float(np.linalg.slogdet(spread + max(ridge, np.finfo(float).tiny) * np.eye(d))[1])
         else:
@@ -171,14 +170,14 @@ class _Clusters:
 
 
 def _scatter(rows: np.ndarray, shape: Shape) -> np.ndarray:
-    """Sums of squares of rows that have mean zero."""
+    """Compute sums of squares of rows that have mean zero."""
     if shape == "full":
         return rows.T @ rows
     return (rows**2).sum(axis=0) if shape == "diag" else np.asarray((rows**2).sum())
 
 
 def _halve(rows: np.ndarray) -> np.ndarray | None:
-    """Which rows of a cluster about its mean are in one of two halves, bool; None if it has no two."""
+    """Halve the centred rows of a cluster, and mark those of one half; None if a half would be too small."""
     direction = rows[np.einsum("ij,ij->i", rows, rows).argmax()]
     for _ in range(_POWER_STEPS):
         direction = (rows @ direction) @ rows

@@ -1,16 +1,15 @@
-"""Rows in memory, and plain EM for mixtures of Gaussians on them.
+"""Plain EM for mixtures of Gaussians on rows in memory.
 
-With features phi(x) of a row, the logarithm of w_k N(x; mu_k, C_k) is c_k . phi(x) + a_k, and what EM estimates follows from
-sum_i r_ik phi(x_i), r_ik being the shares of row i. So a step is two products of matrices, whatever the shape of C_k:
+With features phi(x) of a row, the logarithm of w_k N(x; mu_k, C_k) is c_k . phi(x) + a_k, and EM's estimates follow from
+sum_i r_ik phi(x_i), where r_ik are the responsibilities of row i. So a step is two products of matrices for any shape of C_k:
 
     spherical   phi(x) = (coordinates of x, |x|^2)
     diag        phi(x) = (x, x_1^2, ..., x_D^2)
     full        phi(x) = (x, x_i x_j for i <= j)
-    tied        phi(x) = x:  what is quadratic in x is the same for all components
+    tied        phi(x) = x:  the quadratic part is the same for all components
 
-Rows are about their centre. Of spherical mixtures a few coordinates suffice, and the squared length in all columns: means that
-lie in the span of the coordinates have the same likelihood on both, and principal coordinates hold nearly all that tells means
-apart.
+Rows are centred. For spherical mixtures a few coordinates suffice, with the squared length over all columns: means in the span
+of the coordinates have the same likelihood on both, and principal coordinates hold nearly all differences between means.
 """
 
 from __future__ import annotations
@@ -32,27 +31,27 @@ from ._moves import Shape
 from ._shrunk import Prior
 from ._spherical_update import spherical_log_density
 
-_VARIANCE_FLOOR = 1e-3  # least variance of a ball, as a share of the mean one at the start
-_RIDGE = 1e-6  # on all variances of other shapes, of the mean variance of a column
+_VARIANCE_FLOOR = 1e-3  # smallest variance of a spherical component, as a share of the mean variance at the start
+_RIDGE = 1e-6  # added to all variances of other shapes, as a share of the mean variance of a column
 _SHRUNK_RIDGE, _MIN_COLUMN_VARIANCE = (
     1e-8,
     1e-3,
-)  # the same where matrices are shrunk, and of columns that vary more than so little
-_MIN_GAIN = 1e-4  # nats a row that a step gains, below which it is the last in a search
+)  # ridge of shrunk matrices, if columns have more than this share of variance
+_MIN_GAIN = 1e-4  # gain of the last step in a search, in nats per row
 _MAX_STEPS = 500
-_MAX_PRIOR_UPDATES = 5  # of the prior, at most
-_FORECAST_STEPS, _FORECAST_MARGIN = 6, 3.0  # steps that foretell a height, and by how much they may err
-_MAX_GAIN_RATIO, _NEGLIGIBLE_GAIN = 0.95, 0.01  # gains over those before that foretell none, and nats that are no gain
+_MAX_PRIOR_UPDATES = 5
+_FORECAST_STEPS, _FORECAST_MARGIN = 6, 3.0  # steps that forecast the objective, and the safety factor of the forecast
+_MAX_GAIN_RATIO, _NEGLIGIBLE_GAIN = 0.95, 0.01  # ratio of gains that allows no forecast, and a negligible gain in nats
 _MIN_MASS = 1e-12
-_CHUNK_SIZE = 1 << 20  # numbers of features in one product
-_MAX_CACHE = 1 << 25  # numbers of features that are kept between steps
+_CHUNK_SIZE = 1 << 20  # numbers in the features of one product
+_MAX_CACHE = 1 << 25  # numbers in features that are kept between steps
 
 
 class Mixture(NamedTuple):
-    """Means (K, D), weights (K,), variances of a single feature (K,) and, where these do not say all, covariances.
+    """Means (K, D), weights (K,), variances of a single feature (K,) and, unless components are spherical, covariances.
 
-    Those are (K, D) where they are diagonal, (K, D, D) where they are full, and (1, D, D) where all components have the same.
-    The last number is the strength of their prior, in rows.
+    Covariances are (K, D) if diagonal, (K, D, D) if full, and (1, D, D) if all components share one. ``strength`` is the
+    strength of their prior, in rows.
     """
 
     means: np.ndarray
@@ -62,11 +61,11 @@ class Mixture(NamedTuple):
     strength: float = 0.0
 
     def sorted(self) -> Mixture:
-        """The same, the largest weight first."""
+        """Sort the components by decreasing weight."""
         return self.select(np.argsort(-self.weights, kind="stable"))
 
     def select(self, components: np.ndarray) -> Mixture:
-        """Some of the components, in this order."""
+        """Select some components, in this order."""
         weights, covariances = self.weights[components], self.covariances
         if covariances is not None and len(covariances) > 1:
             covariances = covariances[components]
@@ -74,11 +73,11 @@ class Mixture(NamedTuple):
         return Mixture(self.means[components], weights, self.variance[components], covariances, self.strength)
 
     def shift(self, offset: np.ndarray) -> Mixture:
-        """The same about another origin."""
+        """Shift the means by an offset."""
         return self._replace(means=self.means + offset)
 
     def log_density(self, rows: Any) -> np.ndarray:
-        """Of rows, given each component, in nats, shape (n, K)."""
+        """Compute the log-density of rows given each component, in nats, shape (n, K)."""
         if self.covariances is None:
             return spherical_log_density(rows, self.means, np.maximum(self.variance, np.finfo(float).tiny))
         if self.covariances.ndim == 2:
@@ -86,7 +85,7 @@ class Mixture(NamedTuple):
         return full_gaussian_log_density(rows, self.means, self.covariances)
 
     def log_dets(self) -> np.ndarray:
-        """Logarithms of the determinants of the covariances, shape (K,), or (1,) where all have the same."""
+        """Compute the log-determinants of the covariances, shape (K,), or (1,) if all components share one."""
         if self.covariances is None:
             return self.means.shape[1] * np.log(self.variance)
         return (
@@ -96,7 +95,7 @@ class Mixture(NamedTuple):
         )
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Rows, shape (n, D), and their components, shape (n,)."""
+        """Draw rows, shape (n, D), and their components, shape (n,)."""
         labels = rng.choice(len(self.weights), size=n, p=self.weights)
         noise = rng.standard_normal((n, self.means.shape[1]))
         if self.covariances is None:
@@ -110,7 +109,7 @@ class Mixture(NamedTuple):
 
 
 def n_parameters(k: int, width: int, shape: Shape) -> int:
-    """Of K components with means, weights and covariances of a shape."""
+    """Count the parameters of K components with means, weights and covariances of a shape."""
     n_covariances = width * (width + 1) // 2
     return (
         k * width + k - 1 + {"spherical": k, "diag": k * width, "full": k * n_covariances, "tied": n_covariances}[shape]
@@ -118,9 +117,9 @@ def n_parameters(k: int, width: int, shape: Shape) -> int:
 
 
 class EMResult(NamedTuple):
-    """A mixture, its log-likelihood in nats and shares of the rows, shape (K, n), and the heights of the steps to it.
+    """Result of EM: objective, log-likelihood in nats, mixture, responsibilities (K, n), and the objective at every step.
 
-    The height is the likelihood less what the prior of covariances costs.
+    The objective is the log-likelihood less the penalty of the covariances' prior.
     """
 
     objective: float
@@ -132,23 +131,23 @@ class EMResult(NamedTuple):
 
 @dataclass(frozen=True)
 class GaussianRows:
-    """Rows about their centre, and EM for mixtures with covariances of one shape.
+    """Centred rows, and EM for mixtures with covariances of one shape.
 
     Attributes
     ----------
     table : ndarray of shape (n, b)
-        The rows, or their coordinates where components are balls.
+        The rows, or their coordinates if components are spherical.
     shape : {"spherical", "diag", "full", "tied"}
     width : int
         Number of columns D.
-    least : float or ndarray of shape (D,)
-        Least variance of a ball; what is added to the variances of other shapes.
-    lengths : ndarray of shape (n,) or None
-        Squared distances to the centre over all columns, for balls.
+    min_variance : float or ndarray of shape (D,)
+        Smallest variance of a spherical component; ridge on the variances of other shapes.
+    squared_lengths : ndarray of shape (n,) or None
+        Squared distances to the centre over all columns, for spherical components.
     shrink : bool
-        Whether covariances are; those of balls are not.
+        True shrinks covariances; those of spherical components are never shrunk.
     prior : Prior or None
-        By which they are, from `taught` on.
+        Prior that shrinks them, from `learn_prior` on.
     """
 
     table: np.ndarray
@@ -164,7 +163,7 @@ class GaussianRows:
     def sample_spherical(
         cls, blocks: Blocks, coordinates: Coordinates, min_variance: float, max_rows: int
     ) -> GaussianRows:
-        """At most so many rows, spread over the data, in coordinates."""
+        """Sample at most ``max_rows`` rows, evenly over the data, in coordinates, for spherical components."""
         (rows,) = blocks.some_rows(max_rows)
         squared_lengths = squared_distances(rows, coordinates.center)
         return cls(
@@ -177,7 +176,7 @@ class GaussianRows:
 
     @classmethod
     def all_spherical(cls, blocks: Blocks, center: np.ndarray, min_variance: float) -> GaussianRows:
-        """All rows, in all columns."""
+        """Read all rows in all columns, for spherical components."""
         (rows,) = blocks.some_rows(blocks.n_rows)
         table = (rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)) - center
         return cls(table, "spherical", table.shape[1], min_variance, (table**2).sum(axis=1))
@@ -186,7 +185,7 @@ class GaussianRows:
     def from_blocks(
         cls, blocks: Blocks, center: np.ndarray, shape: Shape, max_rows: int | None = None, shrink: bool = False
     ) -> GaussianRows:
-        """All rows, or at most so many spread over the data."""
+        """Read all rows, or at most ``max_rows`` evenly over the data."""
         (rows,) = blocks.some_rows(blocks.n_rows if max_rows is None else max_rows)
         table = (rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)) - center
         variances = table.var(axis=0)
@@ -199,11 +198,11 @@ class GaussianRows:
         return len(self.table)
 
     def shares(self, mixture: Mixture) -> np.ndarray:
-        """Probabilities of the components of every row, shape (K, n)."""
+        """Compute the probabilities of the components of every row, shape (K, n)."""
         return self._e_step(mixture)[0]
 
     def learn_prior(self, shares: np.ndarray) -> GaussianRows:
-        """The same with the prior that components with these shares of the rows speak for, shape (K, n)."""
+        """Return a copy with the prior learned from these responsibilities, shape (K, n)."""
         if not self.shrink:
             return self
         return replace(self, prior=Prior.from_labels(self.table, shares.argmax(axis=0), self.shape, self.min_variance))
@@ -211,7 +210,7 @@ class GaussianRows:
     def climb_with_prior(
         self, mixture: Mixture, steps: int, tolerance: float = _MIN_GAIN
     ) -> tuple[GaussianRows, EMResult]:
-        """Climb as `climb` does, with a prior that is learned again while rows that are left out become likelier."""
+        """Climb as `climb` does, and learn the prior again as long as left-out rows become likelier."""
         rows = self.learn_prior(self.shares(mixture)) if self.shrink else self
         result = rows.climb(mixture, steps, tolerance)
         relearned = rows.learn_prior(result.shares)
@@ -226,20 +225,20 @@ class GaussianRows:
         return relearned, result
 
     def subtract_optimism(self, result: EMResult) -> float:
-        """The likelihood, less by how much it flatters itself where covariances are shrunk; so starts are compared."""
+        """Subtract the prior's optimism from the log-likelihood, for a comparison of starts."""
         return result.likelihood - (0.0 if self.prior is None else self.prior.optimism)
 
     @property
     def strength(self) -> float:
-        """Of the prior, in rows."""
+        """Strength of the prior, in rows."""
         return 0.0 if self.prior is None else self.prior.strength
 
     def start(self, shares: np.ndarray) -> Mixture:
-        """The mixture whose components have these shares of the rows, shape (K, n)."""
+        """Estimate the mixture from responsibilities, shape (K, n)."""
         return self._m_step(shares, self.min_variance)
 
     def climb(self, mixture: Mixture, steps: int, tolerance: float = _MIN_GAIN) -> EMResult:
-        """At most so many steps, until one gains less than ``enough`` nats a row."""
+        """Make at most ``steps`` steps of EM, until one gains less than ``tolerance`` nats per row."""
         min_variance = self.min_variance
         if self.shape == "spherical":
             min_variance = max(_VARIANCE_FLOOR * float(mixture.weights @ mixture.variance), min_variance)
@@ -255,7 +254,7 @@ class GaussianRows:
         return EMResult(objective, log_likelihood, mixture, shares, objectives)
 
     def may_reach(self, mixture: Mixture, target: float) -> bool:
-        """Whether EM from a mixture may come to a height, as the gains of a few steps shrink from one to the next."""
+        """Return True if EM from a mixture may reach a target, by extrapolating the gains of a few steps."""
         rows = self.learn_prior(self.shares(mixture)) if self.shrink else self
         objectives = rows.climb(mixture, _FORECAST_STEPS, -np.inf).objectives
         previous_gain, gain = np.diff(objectives[-3:]).tolist()
@@ -270,9 +269,9 @@ class GaussianRows:
         )
 
     def converge(self, mixture: Mixture, steps: Refine, tolerance: float) -> tuple[Mixture, Refinement]:
-        """A mixture after so many steps; "auto" makes them until one gains less than so many nats.
+        """Make ``steps`` steps of EM; "auto" goes on until one gains less than ``tolerance`` nats.
 
-        The refinement is that of the last prior.
+        The refinement has the steps under the last prior.
         """
         limits = (_MAX_STEPS, tolerance / self.size) if steps == "auto" else (steps, -np.inf)
         _, result = self.climb_with_prior(mixture, *limits)
@@ -282,7 +281,7 @@ class GaussianRows:
     # --- a step -------------------------------------------------------------------------------------------------
 
     def _features(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Numbers of rows and their features, (p, m), a stretch after the other."""
+        """Yield slices of rows and their features, (p, m), chunk by chunk."""
         b = self.table.shape[1]
         n_features = {"spherical": b + 1, "diag": 2 * b, "full": b * (b + 3) // 2, "tied": b}[self.shape]
         length = max(_CHUNK_SIZE // n_features, 1)
@@ -309,7 +308,7 @@ class GaussianRows:
         return table
 
     def _e_step(self, mixture: Mixture) -> tuple[np.ndarray, float, float]:
-        """Shares (K, n), the log-likelihood, and what the prior costs."""
+        """Compute responsibilities (K, n), the log-likelihood, and the prior's penalty."""
         slopes, constants, common, cost = self._density_coefficients(mixture)
         shares, log_likelihood = np.empty((len(constants), self.size)), common
         for rows, features in self._features():
@@ -325,7 +324,7 @@ class GaussianRows:
         return shares, log_likelihood, cost
 
     def _density_coefficients(self, mixture: Mixture) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """Slopes (K, p) and constants (K,) of log w_k N(x; mu_k, C_k), what all rows add to that, and the prior's cost."""
+        """Compute slopes (K, p) and constants (K,) of log w_k N(x; mu_k, C_k), the part common to all k, and the penalty."""
         means, weights, variance, covariances, _ = mixture
         if self.shape == "spherical":
             slopes = np.hstack([means, np.full((len(means), 1), -0.5)]) / variance[:, None]
@@ -355,7 +354,7 @@ class GaussianRows:
         return self.table.T @ self.table
 
     def _component_moments(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Numbers of rows (K,), means (K, b), and sums of squares about these: (K,), (K, b), (K, b, b) or (1, b, b)."""
+        """Compute numbers of rows (K,), means (K, b), and scatters: (K,), (K, b), (K, b, b) or (1, b, b)."""
         mass = np.maximum(shares.sum(axis=1), _MIN_MASS)
         sums = sum(shares[:, rows] @ features.T for rows, features in self._features())
         b = self.table.shape[1]
@@ -372,7 +371,7 @@ class GaussianRows:
         return mass, means, scatters - means[:, :, None] * (mass[:, None] * means)[:, None, :]
 
     def _m_step(self, shares: np.ndarray, min_variance: float | np.ndarray) -> Mixture:
-        """EM's new mixture, from shares of the rows (K, n)."""
+        """Estimate the new mixture from responsibilities (K, n)."""
         mass, means, scatters = self._component_moments(shares)
         weights, n_rows = mass / mass.sum(), np.array([float(self.size)]) if self.shape == "tied" else mass
         if self.shape == "spherical":
@@ -387,12 +386,12 @@ class GaussianRows:
 
 @lru_cache(maxsize=8)
 def _upper(width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the entries on and above the diagonal."""
+    """Return the indices of the entries on and above the diagonal."""
     return np.triu_indices(width)
 
 
 def _invert(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Inverses and logarithms of the determinants of positive matrices, (K, D, D)."""
+    """Compute inverses and log-determinants of positive matrices, (K, D, D)."""
     roots = covariance_roots(covariances)
     inverse = np.linalg.inv(roots)
     log_det = 2 * np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)

@@ -1,8 +1,8 @@
-"""The search for the best mixture: starts race by likelihood, and the winner is left for better ones by moves.
+"""The search for the best mixture: starts race by likelihood, and moves improve the winner.
 
-Each start climbs a few steps, the highest a good deal more; it also says by how much covariances are shrunk. Then
-moves of it (see `latentia.mixtures._moves`) climb a few steps each, the highest of them some more, and the best one takes the
-place of the winner if it is higher.
+Each start makes a few steps of EM, the best one many more; it also sets how much covariances are shrunk. Then moves of it (see
+`latentia.mixtures._moves`) make a few steps each, the best of them some more, and the best one replaces the winner if it has a
+larger objective.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from ..likelihood import race
 from ._moves import propose_moves
 from ._rows import EMResult, GaussianRows, Mixture
 
-_MIN_GAIN = 1e-4  # nats a row by which a move must be higher
+_MIN_GAIN = 1e-4  # smallest gain of a move, in nats per row
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How far a search goes.
+    """Size of a search.
 
     Attributes
     ----------
-    few, many : int
+    race_steps, winner_steps : int
         Steps of every start, and of the winner.
     moves : int
-        That are tried in a round.
-    short, long : int
+        Moves that are tried in a round.
+    move_steps, best_move_steps : int
         Steps of every move, and of the best ones.
-    kept : int
-        The best ones.
+    n_best : int
+        Number of best moves.
     rounds : int
     """
 
@@ -45,20 +45,20 @@ class Effort:
 
 _SHAPED_EFFORT = Effort(
     race_steps=12, winner_steps=20, moves=6, move_steps=4, best_move_steps=10, n_best=2, rounds=4
-)  # whose steps cost more
+)  # The steps of these shapes cost more.
 EFFORTS = {"spherical": Effort(), "diag": _SHAPED_EFFORT, "full": _SHAPED_EFFORT, "tied": _SHAPED_EFFORT}
 
 
 def search_mixture(rows: GaussianRows, starts: Mapping[str, Mixture], try_moves: bool = True) -> tuple[str, EMResult]:
-    """The start of the highest likelihood, and what becomes of it.
+    """Search for the mixture of the highest likelihood; return the name of its start and the result of EM.
 
     Parameters
     ----------
     rows : GaussianRows
     starts : mapping from name to Mixture
-        The preferred one first.
-    moves : bool
-        Whether moves are tried after the race.
+        The preferred start comes first.
+    try_moves : bool
+        True tries moves after the race.
     """
     effort = EFFORTS[rows.shape]
 

@@ -1,15 +1,15 @@
-"""Covariances of components that are shrunk towards what all components share, by as much as serves rows that are left out.
+"""Covariances of components, shrunk towards their shared covariance by as much as helps to predict left-out rows.
 
 With n_k rows of scatter S_k the covariance of component k is estimated as
 
     C_k = (S_k + nu T) / (n_k + nu),
 
-as if nu rows with covariance T had been seen besides: T is the covariance within components, which itself is shrunk in this way
-towards its diagonal. EM then climbs the log-likelihood less nu sum_k KL(N(0, T) | N(0, C_k)). The strength nu is the one under
-which rows are likeliest in their component as it would be without them. With d the distance of a row to the mean of its
-component and a = n_k / (n_k - 1), its mean without the row is a d away, and its scatter is S_k - a d d^T; so all that is needed
-is d^T (S_k + nu T)^-1 d, for many nu at once from the eigenvectors of T^-1 S_k. Where classes are large and differ, nu rows are
-next to nothing.
+as if nu more rows had covariance T. T is the covariance within components, which is shrunk in the same way towards its
+diagonal. EM then maximises the log-likelihood less nu sum_k KL(N(0, T) | N(0, C_k)). The strength nu is the one that makes each row
+likeliest in its component without that row. With d the distance of a row to the mean of its component and
+a = n_k / (n_k - 1), the mean without the row is a d away, and the scatter is S_k - a d d^T. So leaving out a row only needs
+d^T (S_k + nu T)^-1 d, for many nu at once from the eigenvectors of T^-1 S_k. If classes are large and differ, the chosen nu is
+small beside their numbers of rows.
 
 Source: C. Fraley, A. E. Raftery, Bayesian regularization for normal mixture estimation and model-based clustering, Journal of
 Classification 24 (2007), for such a prior, of fixed strength.
@@ -24,16 +24,16 @@ import numpy as np
 from numba import njit
 
 _STRENGTHS = np.geomspace(1e-6, 1e4, 16)  # in rows
-_MAX_LEFT_OUT = 1 << 16  # numbers of entries of the table that are left out one by one
-_MIN_REMAINDER = 1e-9
+_MAX_LEFT_OUT = 1 << 16  # entries of the table that are left out one by one
+_MIN_REMAINDER = 1e-9  # keeps logarithms finite
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Of covariances: the strength nu in rows, the target T, shape (D,) or (D, D), and the nats by which a fit flatters itself.
+    """Prior of covariances: the strength nu in rows, the target T, shape (D,) or (D, D), and the optimism of a fit in nats.
 
-    ``optimism`` is how much likelier the rows are in their components than they are left out. A component of one row stands for
-    the mean of all when that is left out.
+    ``optimism`` is the gain of the rows' log-likelihood from being part of the fit. A component of one row uses the mean of all
+    rows when that row is left out.
     """
 
     strength: float
@@ -42,15 +42,15 @@ class Prior:
 
     @classmethod
     def from_labels(cls, table: np.ndarray, labels: np.ndarray, shape: str, min_variance: np.ndarray | float) -> Prior:
-        """What rows say that are dealt to components.
+        """Learn the prior from rows with labels.
 
         Parameters
         ----------
         table : ndarray of shape (n, D)
-            The rows about their mean.
+            Centred rows.
         labels : ndarray of int, shape (n,)
         shape : {"diag", "full", "tied"}
-        least : float or ndarray of shape (D,)
+        min_variance : float or ndarray of shape (D,)
             Added to the variances of the target.
         """
         rows, sizes = table[np.argsort(labels, kind="stable")], np.bincount(labels)
@@ -80,36 +80,36 @@ class Prior:
         return cls(float(_STRENGTHS[best]), target, float(fitted[best] - left_out[best]))
 
     def shrink(self, scatters: np.ndarray, mass: np.ndarray | float) -> np.ndarray:
-        """Covariances of components, (..., D) or (..., D, D), from scatters and numbers of rows (...)."""
+        """Compute shrunk covariances, (..., D) or (..., D, D), from scatters and numbers of rows (...)."""
         mass = np.reshape(mass, np.shape(mass) + (1,) * self.target.ndim)
         return (scatters + self.strength * self.target) / (mass + self.strength)
 
     def cost(self, precisions: np.ndarray, log_dets: np.ndarray) -> float:
-        """Nats that the log-likelihood is penalized by, of inverse covariances and the logarithms of their determinants."""
+        """Compute the penalty of the log-likelihood in nats, from inverse covariances and their log-determinants."""
         traces = precisions.reshape(len(precisions), -1) @ self.target.ravel()
         return 0.5 * self.strength * float((log_dets - self._log_det + traces - len(self.target)).sum())
 
     @cached_property
     def _log_det(self) -> float:
-        """Of the target."""
+        """Log-determinant of the target."""
         return float(np.linalg.slogdet(self.target)[1] if self.target.ndim == 2 else np.log(self.target).sum())
 
 
 def _score_left_out(rows: np.ndarray, sizes: np.ndarray, stride: int = 1, is_diagonal: bool = False) -> np.ndarray:
-    """Log-likelihood of rows about the means of their components, each left out, and as they are, for G strengths: (2, G).
+    """Score centred rows for G strengths, each row left out and included: log-likelihoods of shape (2, G).
 
-    The target is I; what all strengths share is left away.
+    The target is I; constants that all strengths share are dropped.
 
     Parameters
     ----------
     rows : ndarray of shape (n, D)
-        Those of a component after those of another.
+        Rows sorted by component.
     sizes : ndarray of int, shape (K,)
-        Numbers of rows of the components; a single row is left where it is.
-    thin : int
-        Each so many-th row is left out.
-    apart : bool
-        Whether columns are independent given the component.
+        Numbers of rows of the components; a single row is not centred.
+    stride : int
+        Every ``stride``-th row is left out.
+    is_diagonal : bool
+        True if columns are independent given the component.
     """
     starts = np.cumsum(sizes) - sizes
     if is_diagonal:
@@ -122,7 +122,7 @@ def _score_left_out(rows: np.ndarray, sizes: np.ndarray, stride: int = 1, is_dia
 
 @njit(nogil=True, cache=True)
 def _sum_heights(rows, scatters, sizes, strengths, stride, is_diagonal):
-    """The same, less by a factor -1/2, from rows in coordinates in which the scatters of components, (K, D), are diagonal."""
+    """Compute -2 times these log-likelihoods in coordinates in which the components' scatters, (K, D), are diagonal."""
     d, g = rows.shape[1], len(strengths)
     heights, inverse = np.zeros((2, g)), np.empty((d, g))
     left_out, fitted = heights[0], heights[1]
@@ -159,7 +159,7 @@ def _sum_heights(rows, scatters, sizes, strengths, stride, is_diagonal):
                         weighted_distances[h] += distance[h] / remainder
                         distances[h] += distance[h]
                         distance[h] = 0.0
-                if j == d - 1 or (is_diagonal and j % 16 == 15):  # before the product is too small for a number
+                if j == d - 1 or (is_diagonal and j % 16 == 15):  # before the product underflows
                     for h in range(g):
                         left_out[h] += share * np.log(product[h])
                         product[h] = 1.0

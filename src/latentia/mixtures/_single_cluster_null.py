@@ -1,8 +1,8 @@
-"""Whether components are what a mixture cuts a single cloud into. Halves of the rows cut it alike and find these again.
+"""A test against a single cluster, which a mixture cuts into components that turn up again in halves of the rows.
 
-A cloud has the rows' mean and covariance, and their distances from it in all directions alike: tails as heavy, and no clusters.
-One of another shape, such as a cube, gains a little more. Where rows do not lie about components as the model says, so much
-does not count, unless rows are missing between components.
+A simulated cloud has the rows' mean, covariance and distances from the mean, in random directions: the same tails, and no
+clusters. A cloud of another shape, such as a cube, gains a little more. If rows do not spread about components as the model
+assumes, that much is subtracted, unless there is a valley between two components.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from ..passes import Blocks, Folds, content_keys, sample_rows
 from ._nulls import MAX_ROWS, build_null_checks, simulate_null_gains
 from ._rows import Mixture
 
-_MIN_VARIANCE_SHARE = 1e-8  # of the widest direction
-_MAX_SIMULATED_ROWS = 3000  # rows of a simulated cloud at most
+_MIN_VARIANCE_SHARE = 1e-8  # Narrower directions, relative to the widest one, are dropped.
+_MAX_SIMULATED_ROWS = 3000
 _SHAPE_REMEDY = "One Gaussian predicts rows better than components of this shape: compare with another covariance_type."
-_SHAPE_ALLOWANCE = 0.2  # nats a row, that a cloud of another shape may gain: cubes up to .15
+_SHAPE_ALLOWANCE = 0.2  # gain of a cloud of another shape, in nats per row; cubes gain up to 0.15
 _WINDOW, _VALLEY_SHARE, _VALLEY_DEVIATIONS = (
     0.125,
     0.5,
     2.0,
-)  # of the distance of two means; share of the rows there; standard errors
-_DEVIATIONS = 2.0  # standard errors of a gain in other rows
+)  # width, in distances of two means; share of the rows in a valley; standard errors
+_DEVIATIONS = 2.0  # standard errors of a gain in held-out rows
 
 
 def simulate_cloud(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Rows of one cloud: directions are drawn anew, distances in standard deviations dealt to them, shape (n, D)."""
+    """Simulate one cloud, shape (n, D): random directions, and the rows' distances in standard deviations."""
     rng, mean = np.random.default_rng([seed, 104]), rows.mean(axis=0)
     left_vectors, sizes, right_vectors = np.linalg.svd(rows - mean, full_matrices=False)
     is_kept = sizes > _MIN_VARIANCE_SHARE * sizes[0]
@@ -56,16 +56,16 @@ def build_structure_checks(
     fits_shape: bool,
     seed: int,
 ) -> list[Check]:
-    """Whether fits to halves predict the other halves better than one Gaussian does, and, of few rows, than single clouds are.
+    """Check that fits on halves predict the other halves better than one Gaussian, and for few rows than single clouds.
 
     Parameters
     ----------
     halves : list of triples
-        The mixture of one half, groups of that half, and groups of the other half.
+        Mixture of one half, groups of that half, and groups of the other half.
     fit : callable
-        The mixture of some rows, as the estimator fits it.
-    shaped : bool
-        Whether rows lie about components as the model says.
+        Fits the estimator's mixture to some rows.
+    fits_shape : bool
+        True if rows spread about components as the model assumes.
     """
     if not halves:
         return []
@@ -89,13 +89,13 @@ def build_structure_checks(
     options: dict[str, Any] = {"extra": 0, "n_rows": blocks.n_rows, "against": "one component"}
     if not lines:
         return trivial_checks(fitted, trivial, deviations=_DEVIATIONS, **options)
-    # Components of the wrong shape are worse than one Gaussian of the right one, and are there nevertheless.
+    # Components of the wrong shape may predict worse than one Gaussian of the right shape, and still exist.
     (shape,) = trivial_checks(fitted, trivial, deviations=-_DEVIATIONS, **options)
     return [*lines, replace(shape, role="caution", remedy=_SHAPE_REMEDY)]
 
 
 def _simulate_gains(table: np.ndarray, gain: float, fit: Callable[[Blocks], Mixture], seed: int) -> list[float]:
-    """Return gains of fits to one half of simulated clouds in the other half."""
+    """Simulate clouds, fit one half of each, and return the gains in the other half."""
     table, half = table[np.argsort(content_keys(table), kind="stable")], len(table) // 2
 
     def simulate(number: int) -> float | None:
@@ -109,9 +109,9 @@ def _simulate_gains(table: np.ndarray, gain: float, fit: Callable[[Blocks], Mixt
 
 
 def _measure_gain(mixture: Mixture, rows: np.ndarray, other_rows: np.ndarray) -> float:
-    """Median gain of the mixture of some rows over one ellipsoid of these, in other rows, in nats.
+    """Measure the median gain of a mixture over one ellipsoid of the same rows, in other rows, in nats.
 
-    The ellipsoid is shrunk, since few rows tell little of many columns. On the mean a few rows of heavy tails would decide.
+    The ellipsoid is shrunk, since few rows say little about many columns. A few rows in heavy tails would dominate the mean.
     """
     scale = np.vstack([rows, other_rows]).std(axis=0)
     center, scale = rows.mean(axis=0), np.where(scale > 0, scale, 1.0)
@@ -124,7 +124,7 @@ def _measure_gain(mixture: Mixture, rows: np.ndarray, other_rows: np.ndarray) ->
 
 
 def _score_rows(mixture: Mixture, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Log-densities of rows under a mixture, and under one Gaussian."""
+    """Score rows under a mixture and under one Gaussian, in log-densities."""
     return _log_density(mixture, rows), one_gaussian(rows, rows.shape[0])[0]
 
 
@@ -139,7 +139,7 @@ def _has_valley(mixture: Mixture, blocks: Blocks) -> bool:
 
 
 def has_valley(rows: np.ndarray, means: np.ndarray, labels: np.ndarray) -> bool:
-    """Whether rows are fewer halfway between a component and the nearest other one than about both of them.
+    """Return True if rows are fewer halfway between a component and its nearest neighbour than about both of them.
 
     Parameters
     ----------

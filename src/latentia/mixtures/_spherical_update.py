@@ -1,7 +1,7 @@
-"""Mixtures of spherical Gaussians: densities, and the update of a pass.
+"""Mixtures of spherical Gaussians: densities, and the EM update.
 
-Model: row x comes from component k with probability w_k, and is there normal with mean mu_k and covariance sigma_k^2 I.
-Sums are taken about the current means, so that nothing cancels when the data is far from the origin.
+Model: row x comes from component k with probability w_k, and is then normal with mean mu_k and covariance sigma_k^2 I.
+Sums are taken about the current means, so that nothing cancels if the data is far from the origin.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class SphericalMixtureUpdate:
     """Statistic of one E-step for Gaussians with covariance sigma_k^2 I, on dense or sparse rows.
 
     Squared distances are one product with the means, taken about their centre (sparse rows: about the origin). They
-    lose accuracy where the means are more than about 1e6 standard deviations apart.
+    lose accuracy if the means are more than about 1e6 standard deviations apart.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ class SphericalMixtureUpdate:
     variance : ndarray of shape (K,)
         sigma_k^2, positive.
     floor : float
-        Least variance after this step and later ones, as a multiple of their mean here.
-    least : float
-        Least variance in any case.
+        Smallest variance after this step and later ones, as a multiple of the current mean variance.
+    min_variance : float
+        Smallest variance in any case.
     tied : bool
-        Whether all components share one variance.
+        True if all components share one variance.
     """
 
     def __init__(
@@ -83,14 +83,14 @@ class SphericalMixtureUpdate:
 
 
 def spherical_log_density(X: Any, means: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Log-densities of Gaussians with covariance variance_k I, shape (n, K), for dense or sparse X (n, d)."""
+    """Compute log-densities of Gaussians with covariance variance_k I, shape (n, K), for dense or sparse X (n, d)."""
     rows, shifted = _centre(X, np.asarray(means, dtype=np.float64))
     variance = np.broadcast_to(np.asarray(variance, dtype=np.float64), len(shifted))
     return _compute_log_density(_compute_squared_distances(rows, shifted), variance, shifted.shape[1])
 
 
 def _centre(X: Any, means: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Rows and means without the centre of the means; sparse rows stay as they are."""
+    """Centre rows and means at the mean of the means; sparse rows are unchanged."""
     if sparse.issparse(X):
         return sparse.csr_array(X, dtype=np.float64), means
     centre = means.mean(axis=0)

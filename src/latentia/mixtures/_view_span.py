@@ -1,7 +1,7 @@
-"""Columns of views that carry something of their own, among the columns of all views side by side.
+"""Independent columns of views, among the columns of all views side by side.
 
-A copy in another view makes views depend on each other, which they must not given the component, and one in the same view
-counts twice. Where nothing is assumed within views, combinations of columns of one view stay: they do neither.
+A copy of a column in another view makes views dependent given the component, which violates the model; a copy in the same view
+counts twice. If nothing is assumed within views, linear combinations of columns of one view do no harm and stay.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ..passes import Block, Blocks
 
 
 def find_view_span(blocks: Blocks, assumes_within: bool) -> ColumnSpan | None:
-    """Return which columns of all views say something of their own; None where these are all.
+    """Find the independent columns of all views; None if all are independent.
 
     Parameters
     ----------
     blocks : Blocks
-        With a part for each view.
-    within : bool
-        Whether something is assumed of columns within views.
+        One part per view.
+    assumes_within : bool
+        True if the model assumes something about columns within views.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def find_view_span(blocks: Blocks, assumes_within: bool) -> ColumnSpan | None:
     views = np.repeat(np.arange(len(widths)), widths)
     sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
     dependent = [j for j in sources if len(sources[j])]
-    # Of rows without noise each view may say all that the others say of the component.
+    # In rows without noise each view may determine all others.
     if set(views[dependent]) - set(views[span.kept]):
         return span.with_columns(np.array(dependent))
     if assumes_within:
@@ -48,19 +48,21 @@ def find_view_span(blocks: Blocks, assumes_within: bool) -> ColumnSpan | None:
 
 
 def select_by_view(span: ColumnSpan, widths: Sequence[int]) -> list[np.ndarray]:
-    """Return the columns of each view that are kept; a view without any is an error."""
+    """Split the kept columns by view; a view without any is an error."""
     kept = [
         span.kept[(span.kept >= end - width) & (span.kept < end)] - (end - width)
         for end, width in zip(np.cumsum(widths), widths, strict=True)
     ]
     for view, columns in enumerate(kept, 1):
         if not len(columns):
-            raise LatentiaError(f"View {view} is constant and says nothing about the component: remove it.")
+            raise LatentiaError(
+                f"View {view} has no independent column, so that it cannot distinguish components: remove it."
+            )
     return kept
 
 
 def reduce_views(blocks: Blocks, kept: Sequence[np.ndarray]) -> Blocks:
-    """Return some columns of each view."""
+    """Select some columns of each view."""
     shapes = [(blocks.n_rows, len(columns)) for columns in kept]
     return blocks.map(lambda block: [select_columns(*pair) for pair in zip(block, kept, strict=False)], shapes)
 

@@ -1,7 +1,7 @@
-"""Columns of one table dealt into three views, so that each pair of views tells the components apart.
+"""A split of one table's columns into three views, such that each pair of views distinguishes the components.
 
-What moments can learn from three views goes by the canonical correlations of the two that have least in common: K components
-need K - 1 of them. Of several ways to deal the columns that one is taken whose smallest is largest.
+Moments of three views depend on the canonical correlations of the two views with the least in common: K components need K - 1
+of them. Of several random splits the best one has the largest smallest correlation.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from ..passes import Blocks, sample_rows
 from ._columns import Columns, EncodedRows
 
-_MAX_SPLITS = 40  # that are compared
-_MAX_TRIED = 8  # that are tried
-_MAX_FEATURES = 1000  # with which they are
-_MAX_ROWS = 10_000
+_MAX_SPLITS = 40  # random splits
+_MAX_TRIED = 8  # best splits, which are fitted
+_MAX_FEATURES = 1000  # With more features the splits are not compared by correlations.
+_MAX_ROWS = 10_000  # rows for the correlations
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
 def propose_splits(encoded: EncodedRows, n_components: int, seed: int) -> list[EncodedRows]:
-    """The columns and features of one view in three, in the best few ways."""
+    """Propose the best few splits of one view into three."""
     columns, features = encoded.columns, encoded.blocks
     sizes = [columns.free([column]) for column in range(len(columns.names))]
     rng = np.random.default_rng(seed)
@@ -45,7 +45,7 @@ def _split_columns(encoded: EncodedRows, views: list[list[int]]) -> EncodedRows:
 
 
 def _assign_columns(order: np.ndarray, sizes: Sequence[int]) -> list[list[int]]:
-    """Columns, one after the other, into the view that has the fewest dimensions."""
+    """Assign columns, one after the other, to the view with the fewest dimensions."""
     views: list[list[int]] = [[], [], []]
     dimensions = [0, 0, 0]
     for column in order.tolist():
@@ -60,7 +60,7 @@ def _features_of_view(columns: Columns, view: Sequence[int]) -> np.ndarray:
 
 
 def _compute_correlations(features: Blocks) -> np.ndarray:
-    """Of the features, (D, D), those that are missing at their means."""
+    """Compute the correlations of the features, (D, D), with missing cells at their means."""
     (rows,) = sample_rows(features, _MAX_ROWS)
     missing = np.isnan(rows)
     centred = np.where(missing, 0.0, rows - np.nanmean(rows, axis=0))
@@ -69,7 +69,7 @@ def _compute_correlations(features: Blocks) -> np.ndarray:
 
 
 def _min_correlation(views: Sequence[np.ndarray], correlations: np.ndarray, n_components: int) -> float:
-    """The smallest canonical correlation that tells components apart, of the two views that have least in common."""
+    """Return the smallest canonical correlation that matters for K components, over all pairs of views."""
     roots = [_inverse_root(correlations[np.ix_(view, view)]) for view in views]
     correlations_of_pairs = []
     for a, b in _PAIRS:
@@ -81,7 +81,7 @@ def _min_correlation(views: Sequence[np.ndarray], correlations: np.ndarray, n_co
 
 
 def _inverse_root(moment: np.ndarray) -> np.ndarray:
-    """M^-1/2 on the directions that have spread."""
+    """Compute M^-1/2 on directions that have spread."""
     values, vectors = np.linalg.eigh(moment)
     has_spread = values > 1e-3
     return (vectors[:, has_spread] / np.sqrt(values[has_spread])) @ vectors[:, has_spread].T

@@ -1,7 +1,7 @@
-"""Mixtures of views that are independent given the component: mixtures of product distributions among them.
+"""Mixtures of views that are independent given the component, such as mixtures of product distributions.
 
 Model. A row draws a component h with P(h = k) = w_k, and then each of its views x_1, x_2, x_3, ... independently from
-distributions of which only the means matter, E[x_a | h = k] = mu_ak. Views may be of different kind and dimension.
+distributions of which only the means matter, E[x_a | h = k] = mu_ak. Views may differ in kind and dimension.
 
 Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, section 7.3.3, Theorem 7.5.
 """
@@ -68,48 +68,48 @@ from ._view_span import find_view_span, reduce_views, select_by_view
 from ._view_split import propose_splits
 
 _OVERSAMPLE = 12
-_RACE_STEPS, _RACE_ROWS = 10, 10_000  # steps of EM, and rows, by which ways to deal columns into views are compared
+_RACE_STEPS, _RACE_ROWS = 10, 10_000  # steps of EM, and rows, for the comparison of view splits
 _ONE_KIND = ("bernoulli", "gaussian")
 
 
 class _ColumnDescriptions:
-    """What a mixture of views says of its columns."""
+    """Descriptions of the columns of a mixture of views."""
 
     @property
     def view_columns(self: Any) -> list[list[Any]] | None:
-        """Columns of each view, by place or name; None where views are tables."""
+        """Columns of each view, by number or name; None if views are tables."""
         return self._layout.columns
 
     @property
     def feature_names(self: Any) -> list[list[str]] | None:
-        """Names of the features of each view: of columns of several kinds one for every value of a category."""
+        """Names of the features of each view; a category has one feature for every value."""
         return self._layout.names
 
     @property
     def has_densities(self: Any) -> bool:
-        """Whether rows have probabilities: not where nothing is assumed within views."""
+        """True if rows have densities; False without a distribution within views."""
         return self._emissions is not None
 
     @property
     def kinds(self: Any) -> dict[str, str] | None:
-        """Of columns of several kinds: "gaussian", "categorical" or "poisson", by name; None where there are none."""
+        """Kinds of the columns of a "mixed" table by name: "gaussian", "categorical" or "poisson"; else None."""
         return None if self._columns is None else dict(zip(self._columns.names, self._columns.kinds, strict=True))
 
     @property
     def parameters(self: Any) -> list[tuple[str, str, np.ndarray]]:
-        """Of columns of several kinds: column, what it is, and its value in each component, (K,), for every parameter."""
+        """Parameters of a "mixed" table: column, name of the parameter, and its value in each component, (K,)."""
         if self._columns is None:
             return []
         return self._columns.parameters(np.hstack(self.means_), np.hstack(self.variances_))
 
     @property
     def column_scales(self: Any) -> list[np.ndarray]:
-        """Standard deviations of the columns of each view, in which distances are measured."""
+        """Standard deviations of the columns of each view, the units of distances."""
         return self._scales
 
     @property
     def _emissions(self: Any) -> Emissions | None:
-        """Distributions of the features; None where nothing is assumed."""
+        """Distributions of the features; None without a distribution."""
         if self._columns is not None:
             return MultiKindEmissions(self._columns)
         return (
@@ -124,10 +124,10 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
 
-    Choose it for three or more groups of measurements that have nothing in common but the class (words in three parts of
-    a text, three sensors, three blocks of a questionnaire), or for one table whose features are independent given the
-    class, cut in three. Columns of one data frame may be numbers, categories and counts. Without a distribution nothing is
-    assumed within a view. In every view the means must be affinely independent, which takes at least K - 1 features there.
+    Choose it for three or more groups of measurements that share nothing but the class (words in three parts of a text, three
+    sensors, three blocks of a questionnaire), or for one table whose features are independent given the class, split in three.
+    Columns of one data frame may be numbers, categories and counts. Without a distribution nothing is assumed within a view. In
+    every view the means must be affinely independent, which takes at least K - 1 features there.
     Cells may be missing (NaN).
 
     Parameters
@@ -139,15 +139,15 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
     distribution : {None, "bernoulli", "gaussian", "mixed"}, list or dict, default=None
         Distribution of every feature given the component, all features being independent: ``refine``, `predict` and
         `score` need one. "gaussian" has a variance for each feature and component. "mixed" is for one table whose columns are
-        numbers, categories and counts, by their types (see *Notes*). A list says of every column, and a dict of some by their
-        names, that it is "gaussian", "categorical" or "poisson". None assumes nothing, and the fit finds means and weights
-        alone, but for one data frame without ``views``: it is "mixed" there.
+        numbers, categories and counts, by their types (see *Notes*). A list gives the kind of every column, a dict of some
+        columns by name: "gaussian", "categorical" or "poisson". None assumes nothing, and the fit finds means and weights only;
+        for one data frame without ``views``, None means "mixed".
     refine : int or "auto", default="auto"
         EM under ``distribution``, from the moments: "auto" makes accelerated steps until they converge, a number that
-        many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" without a distribution. See
+        many plain steps, each a pass over the data. 0 keeps to the theorem, and so does "auto" without a distribution. See
         ``refinement_``, and *EM has converged* in the evidence.
     n_splits : int, default=3
-        Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
+        Number of random splits into halves, at most 3, whose fits give the expected errors. They need no pass over the
         data; with ``refine`` a single split is used, which costs as much as refining. With 0 no errors are measured.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
@@ -159,22 +159,22 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
     Attributes
     ----------
     means_ : list of ndarray of shape (K, D_a)
-        Means of every view, in order of decreasing weight. Of "mixed" columns: means of numbers, rates of counts, and
-        probabilities of every value of a category, by ``feature_names``; ``tables["columns"]`` has them by column.
+        Means of every view, in order of decreasing weight. For "mixed" columns: means of numbers, rates of counts, and
+        probabilities of every value of a category, by ``feature_names``; ``tables["columns"]`` lists them by column.
     weights_ : ndarray of shape (K,)
     variances_ : list of ndarray of shape (K, D_a)
         Variances of the features, with ``distribution="gaussian"`` and "mixed".
     evidence_ : Evidence
         Checks of the assumptions, and the expected l2 error of every component over all features, in standard deviations
-        of the data (``component_errors``), widened where the fit leaves more of the moments than noise is.
+        of the data (``component_errors``), larger if the fit misses more of the moments than noise explains.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the data at every step of EM, in nats.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
+        True if further steps would gain only a negligible amount; only ``refine="auto"`` checks this.
     n_passes_ : int
-        Number of passes over the data, those for the expected errors not counted.
+        Number of passes over the data, without those for the expected errors.
 
     Notes
     -----
@@ -186,13 +186,13 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
     3. The three views are symmetrised together, and the third moment is averaged over the six orders of the views,
        where Theorem 7.5 singles out one view (see `latentia.moments`).
     4. Means are weighted averages of the rows, with weights that are linear in the other views, scaled to sum one.
-    5. Entries may be missing: moments are those of the entries that are there, over their shares, and EM leaves the
-       others out. Moments ask that entries of one view are missing independently of those of another given the component.
+    5. Entries may be missing: moments use the observed entries, divided by their shares, and EM skips missing ones. Moments
+       assume that entries of one view are missing independently of those of another given the component.
     6. More than three views are joined into three: view i goes to group i mod 3.
-    7. "mixed": a category is a feature of 0 and 1 for each of its values, whose mean is its probability, and the columns are
-       split into three views, in the way from whose moments a few steps of EM come highest. By type floats are numbers; texts,
-       truth values and categories are categories, and so are whole numbers of two values; other whole numbers of at least 0
-       are counts where their mean is at most 20, and numbers otherwise. Floats with gaps that are whole count as whole numbers.
+    7. "mixed": a category is a feature of 0 and 1 for each of its values, whose mean is its probability. The columns are split
+       into three views such that a few steps of EM reach the highest likelihood. By type, floats are numbers; texts, truth
+       values and categories are categories, and so are whole numbers with two values; other whole numbers from 0 are counts if
+       their mean is at most 20, and numbers otherwise. Whole floats with gaps are whole numbers.
 
     References
     ----------
@@ -247,12 +247,12 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         ----------
         X : list of three or more tables of shape (n_rows, D_a), or one of shape (n_rows, D), or Blocks of three or more parts
             One table, such as a data frame, may have columns of several kinds: see ``distribution``.
-            NaN is a missing entry, in tables that are not sparse; every row and column must have one that is there.
+            NaN is a missing entry in dense tables; every row and column must have an observed entry.
         y : ignored
         views : list of lists of columns, optional
             For one table: the columns, by number or name, of each of three or more views.
         sample_weight : array-like of int, shape (n_rows,), optional
-            How often each row is there.
+            How often each row counts.
 
         Returns
         -------
@@ -273,7 +273,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         return self._fit_stages(blocks) if self._columns is not None else self._fit_in_span(blocks)
 
     def _fit_in_span(self, rows: Blocks, *more: Any) -> MultiViewMixture:
-        """Fit on the columns that say something of their own among those of all views, and give all columns their entries."""
+        """Fit on the independent columns of all views, and extend the result to all columns."""
         layout, span = self._layout, find_view_span(rows, self.distribution is not None)
         if span is None:
             return self._fit_stages(rows)
@@ -290,10 +290,10 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         return self
 
     def _encode(self, X: Any, views: Any) -> Blocks:
-        """Features of columns of several kinds, with a part a view."""
+        """Encode columns of several kinds as features, with one part per view."""
         if not isinstance(X, EncodedRows):
             if _is_several(X) and not (isinstance(X, Blocks) and len(X.shapes) == 1):
-                raise LatentiaError("X: columns of several kinds are in one table, and this is one for each view.")
+                raise LatentiaError("X: expected one table with columns of several kinds; found one table per view.")
             table = Table.from_data(X)
             view_columns = None
             if views is not None:
@@ -305,7 +305,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         return X.blocks
 
     def _choose_split(self, splits: Sequence[EncodedRows]) -> EncodedRows:
-        """Of ways to deal columns into views the one from whose moments a few steps of EM come highest, on some of the rows."""
+        """Choose the split into views from whose moments a few steps of EM reach the highest likelihood, on some rows."""
 
         def climb(split: EncodedRows) -> tuple[float, EncodedRows]:
             model = copy(self)
@@ -324,7 +324,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         return race({str(i): split for i, split in enumerate(splits)}, climb).reached if self.refine else splits[0]
 
     def _moments(self, rows: Blocks, folds: Folds) -> _Moments:
-        """Passes over the data: columns, coordinates of three joined views, and moments of four groups of rows."""
+        """Pass over the data: columns, coordinates of three joined views, and moments of four groups of rows."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         layout, column_statistics, emissions = self._layout, observed_columns(rows, **options), self._emissions
         columns = _check_columns([column.moments for column in column_statistics], rows, emissions)
@@ -350,11 +350,11 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         return _Moments(layout, columns, shares, scales, statistic, sums, folds, n_passes + 2)
 
     def _recover(self, moments: _Moments, subset: Subset, full_fit: Any) -> _Recovery:
-        """Two whitened views and the third moment of three: see `_recover`."""
+        """Recover the mixture from two whitened views and the third moment of three."""
         return _recover(moments, subset.groups, self.n_components, self._seed)
 
     def _refine(self, recovered: _Recovery, moments: _Moments, subset: Subset, full_fit: Any) -> Refined:
-        """EM on the rows."""
+        """Refine the mixture by EM on the rows."""
         return self._run_em(recovered.mixture, moments, subset)
 
     def _restart(self, model: Refined, moments: _Moments, subset: Subset) -> Refined | None:
@@ -367,7 +367,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         return "passes" if self._steps else "free"
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """What the moments leave unexplained, the errors of parts widened by it, and one component instead."""
+        """Check the misfit of the moments, expected errors, and the rival model of one component."""
         recovery: _Recovery = fitted.recovered
         moments: _Moments = fitted.moments
         mixture: _Mixture = fitted.model.parameters
@@ -390,7 +390,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
     def _component_view(self, fitted: Fitted) -> ComponentView | None:
-        """Probabilities of the components of rows, or without a likelihood their coordinates in the space of the means."""
+        """Return the rows' probabilities of components, or without a likelihood coordinates in the space of the means."""
         if self._emissions is not None:
             return super()._component_view(fitted)
         tables = sample_rows(fitted.compared_rows)
@@ -400,11 +400,11 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
 
     @property
     def _steps(self) -> Refine:
-        """Of refining, for which there must be a likelihood."""
+        """Steps of EM; none without a likelihood."""
         return 0 if self._emissions is None else self.refine
 
     def _run_em(self, mixture: _Mixture, moments: _Moments, part: Subset) -> Refined:
-        """After EM on the rows of a part."""
+        """Run EM on the rows of a part."""
         emissions, layout = self._emissions, moments.layout
         if emissions is None or not self._steps:
             return Refined(
@@ -420,7 +420,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         return Refined(_Mixture(layout.split(means), weights, view_variances).sorted(), refinement)
 
     def _checks_of_rows(self, blocks: Blocks, moments: _Moments) -> list[Check]:
-        """Whether the fit predicts better than one component, and what its likelihood says of rows."""
+        """Check that the fit predicts better than one component, and the distributions on some rows."""
         emissions: Any = self._emissions
         rows = list(sample_rows(blocks))
         trivial, n_parameters = emissions.score_independent(
@@ -438,7 +438,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         return checks if moments.shares is None else checks + self._gaps_checks(_join_tables(rows))
 
     def _gaps_checks(self, table: np.ndarray) -> list[Check]:
-        """Measure whether cells of some rows are missing by their value, which the components expect from other views."""
+        """Check on some rows whether cells are missing by their value, as other views predict it."""
         emissions: Any = self._emissions
         means, ends = emissions.clip_means(np.hstack(self.means_)), np.cumsum(self._layout.widths)
         variances = np.hstack(self.variances_) if emissions.squares else None
@@ -452,7 +452,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
     def _check_parameters(self) -> None:
         if self.refine not in (0, "auto") and self.distribution is None:
             raise LatentiaError(
-                "a likelihood is needed: choose a distribution, 'bernoulli', 'gaussian' or 'mixed'.",
+                "EM needs a likelihood: choose a distribution, 'bernoulli', 'gaussian' or 'mixed'.",
                 parameter="refine", value=self.refine,
             )  # fmt: skip
 
@@ -464,8 +464,8 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
             ]
         if min(widths) < k - 1:
             raise LatentiaError(
-                f"at least {k - 1} features are needed in each of three views, and they have "
-                f"{', '.join(map(str, widths))}: this data supports at most {min(widths) + 1} components.",
+                f"expected at least {k - 1} features in each of three views; found {', '.join(map(str, widths))}: this data "
+                f"supports at most {min(widths) + 1} components.",
                 at_most=min(widths) + 1, parameter="n_components", value=k,
             )  # fmt: skip
         if blocks.n_rows < 2 * k:
@@ -489,7 +489,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
     def fit_predict(  # type: ignore[override]
         self, X: Any, y: Any = None, *, views: Any = None, sample_weight: Any = None
     ) -> np.ndarray:
-        """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
+        """Fit the mixture, and return the most probable component of every row, shape (n_rows,).
 
         Parameters
         ----------
@@ -513,16 +513,16 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         return k - 1 + k * (d if emissions is None else emissions.n_parameters(d))
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
-        """Log-density of each row together with each component, (n, K), block by block."""
+        """Yield the joint log-density of each row and component, (n, K), block by block."""
         emissions = self._emissions
         if emissions is None:
             raise LatentiaError(
-                "there are means and no densities: fit with 'bernoulli', 'gaussian' or 'mixed'.",
+                "the model has means but no densities: fit with 'bernoulli', 'gaussian' or 'mixed'.",
                 parameter="distribution",
                 value=None,
             )
         span = vars(self).get("_span") or ColumnSpan.whole(sum(self._layout.widths))
-        means = emissions.clip_means(span.select(np.hstack(self.means_)))  # moments may lie outside
+        means = emissions.clip_means(span.select(np.hstack(self.means_)))  # Moments may be out of range.
         variances = span.select(np.hstack(self.variances_)) if emissions.squares else None
         blocks, tables = self.views_of(X), emissions.table
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
@@ -543,24 +543,24 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         Raises
         ------
         LatentiaError
-            If the views have other columns than those of the fit, or no rows.
+            If the views have other columns than in the fit, or no rows.
         """
         if self._columns is not None:
             return not_empty(X if isinstance(X, Blocks) and len(X.shapes) > 1 else self._columns.blocks(X))
         layout, has_tables = self._layout, _is_several(X)
         if not has_tables and layout.columns is None:
-            raise LatentiaError(f"The model was fitted on {len(layout.widths)} tables: give as many, in a list.")
+            raise LatentiaError(f"Expected a list of {len(layout.widths)} tables, as in the fit.")
         blocks = _read_views(X, None if has_tables else layout.columns, layout.width)
         widths = [shape[1] for shape in blocks.shapes]
         if widths != layout.widths:
-            raise LatentiaError(f"The views have {widths} columns and the model was fitted on {layout.widths}.")
+            raise LatentiaError(f"Expected views with {layout.widths} columns, as in the fit; found {widths}.")
         if not blocks.n_rows:
             raise LatentiaError("The data is empty: it has no rows.")
         names = _read_names(X, None if has_tables else layout.columns)
         for i, (found_names, expected_names) in enumerate(zip(names or [], layout.names or [], strict=False)):
             if found_names != expected_names:
                 raise LatentiaError(
-                    f"View {i + 1} has the columns {found_names}, and had {expected_names} in the fit: give these, in this order."
+                    f"View {i + 1}: expected the columns {expected_names}, in this order, as in the fit; found {found_names}."
                 )
         if not isinstance(X, Blocks):
             return blocks
@@ -580,7 +580,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         if emissions is not None and emissions.squares:
             agree = agree and [variance.shape for variance in self.variances_] == [mean.shape for mean in self.means_]
         if not agree:
-            raise LatentiaError("the views have other widths in different attributes")
+            raise LatentiaError("the attributes disagree about the widths of the views")
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -588,18 +588,18 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
 
 @dataclass(frozen=True)
 class _Layout:
-    """How features are cut into views.
+    """Layout of the features in views.
 
     Attributes
     ----------
     widths : list of int
         Number of features of every view.
     columns : list of list of (int or str), or None
-        The columns of every view in the one table that they were cut from; None where each view is a table of its own.
+        Columns of every view in the single table; None if each view is a table.
     width : int or None
-        Number of columns of that table.
+        Number of columns of the single table.
     names : list of list of str, or None
-        Names of the columns of every view, where the tables had names.
+        Names of the columns of every view, if the tables have names.
     """
 
     widths: Annotated[list[int], of.count(1)]
@@ -609,7 +609,7 @@ class _Layout:
 
     @property
     def view_groups(self) -> list[list[int]]:
-        """The views that are joined, for each of three."""
+        """Views that are joined, for each of three groups."""
         return [list(range(i, len(self.widths), 3)) for i in range(3)]
 
     @property
@@ -617,7 +617,7 @@ class _Layout:
         return [sum(self.widths[i] for i in views) for views in self.view_groups]
 
     def select(self, kept_columns: Sequence[np.ndarray]) -> _Layout:
-        """The layout of some columns of each view."""
+        """Select some columns of each view."""
         columns, names = (
             None
             if labels is None
@@ -627,11 +627,11 @@ class _Layout:
         return _Layout([len(indices) for indices in kept_columns], columns, self.width, names)
 
     def split(self, table: np.ndarray) -> list[np.ndarray]:
-        """From all features side by side, (K, D), to those of the views."""
+        """Split an array of all features, (K, D), by view."""
         return list(np.split(table, np.cumsum(self.widths)[:-1], axis=1))
 
     def separate(self, grouped: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """From arrays of three joined views, (K, D), back to those of the views, in their order."""
+        """Split arrays of three joined views, (K, D), by view, in the views' order."""
         by_view: dict[int, np.ndarray] = {}
         for views, table in zip(self.view_groups, grouped, strict=True):
             ends = np.cumsum([self.widths[i] for i in views])[:-1]
@@ -639,7 +639,7 @@ class _Layout:
         return [by_view[i] for i in range(len(self.widths))]
 
     def place(self, column: int) -> str:
-        """A column of all views side by side, as a text for messages."""
+        """Name a column of all views side by side, for messages."""
         ends = np.cumsum(self.widths)
         view = int(np.searchsorted(ends, column, side="right"))
         within = column - int(ends[view]) + self.widths[view]
@@ -649,10 +649,10 @@ class _Layout:
 
 
 def _build_layout(blocks: Blocks, X: Any, views: Any) -> _Layout:
-    """The layout of blocks with one part a view."""
+    """Build the layout of blocks with one part per view."""
     widths = [shape[1] for shape in blocks.shapes]
     if len(widths) < 3:
-        raise LatentiaError(f"{len(widths)} views: three or more are needed. Cut one table with views=[...].")
+        raise LatentiaError(f"Expected at least three views; found {len(widths)}. Split one table with views=[...].")
     names = _read_names(X, views)
     if views is None:
         return _Layout(widths, None, None, names)
@@ -661,14 +661,14 @@ def _build_layout(blocks: Blocks, X: Any, views: Any) -> _Layout:
 
 
 def _build_column_layout(columns: Columns, blocks: Blocks) -> _Layout:
-    """The layout of encoded columns."""
+    """Build the layout of encoded columns."""
     if len(columns.views) < 3:
-        raise LatentiaError(f"{len(columns.views)} views: three or more are needed.")
+        raise LatentiaError(f"Expected at least three views; found {len(columns.views)}.")
     return _Layout([shape[1] for shape in blocks.shapes], None, None, columns.feature_names)
 
 
 def _read_names(X: Any, views: Any) -> list[list[str]] | None:
-    """Names of the columns of every view; None where not all of them have names."""
+    """Read the column names of every view; None unless all have names."""
     tables = [X] if views is not None else [] if isinstance(X, Blocks) else list(X)
     all_names = [column_names_of(table) for table in tables]
     names = [table_names for table_names in all_names if table_names]
@@ -678,29 +678,29 @@ def _read_names(X: Any, views: Any) -> list[list[str]] | None:
 
 
 def _is_mixed(distribution: Any, X: Any, views: Any) -> bool:
-    """Whether columns have kinds of their own: of one frame they do, unless something else is asked for."""
+    """Return True if each column has its own kind, the default for one data frame."""
     if distribution is None:
         return isinstance(X, EncodedRows) or (views is None and frame_of(X) is not None)
     return not isinstance(distribution, str) or distribution not in _ONE_KIND
 
 
 def _is_several(X: Any) -> bool:
-    """Whether this is a table for each view, not one table."""
+    """Return True if X has one table per view, False if it is a single table."""
     if isinstance(X, Blocks):
         return True
     if not isinstance(X, (list, tuple)) or not len(X):
         return False
     try:
         return np.ndim(X[0]) == 2
-    except ValueError:  # a nested list with rows of different lengths
+    except ValueError:  # The rows of a nested list have different lengths.
         return True
 
 
 def _read_views(X: Any, views: Any, width: int | None = None) -> Blocks:
-    """Blocks with one part a view; ``width`` is that of the table that the model was fitted on."""
+    """Read blocks with one part per view; ``width`` is that of the fitted table."""
     if _is_several(X):
         if views is not None:
-            raise LatentiaError("views: they cut one table, and there is one for each view already.")
+            raise LatentiaError("views: leave it out; it splits one table, and X has one table per view already.")
         if isinstance(X, Blocks):
             return X
         tables = [_read_view(table, i) for i, table in enumerate(X)]
@@ -709,30 +709,30 @@ def _read_views(X: Any, views: Any, width: int | None = None) -> Blocks:
         return Blocks.from_array(*tables)
     if views is None:
         raise LatentiaError(
-            "X: a list of three or more tables is needed, or one table with views=[columns, columns, ...]."
+            "X: expected a list of three or more tables, or one table with views=[columns, columns, ...]."
         )
     names, table = column_names_of(X), _read_view(X, 0)
     if width is not None and table.shape[1] != width:
-        raise LatentiaError(f"X has {table.shape[1]} columns and the model was fitted on {width}.")
+        raise LatentiaError(f"Expected {width} columns, as in the fit; X has {table.shape[1]}.")
     return Blocks.from_array(*[table[:, columns] for columns in _columns_of_views(views, names, table.shape[1])])
 
 
 def _columns_of_views(views: Any, names: list[str] | None, width: int) -> list[list[int]]:
-    """The numbers of the columns of every view; views must not share any."""
+    """Find the column numbers of every view; views must not share columns."""
     if not isinstance(views, Iterable) or isinstance(views, str):
-        raise LatentiaError(f"views={views!r}: a list of lists of columns is needed.")
+        raise LatentiaError(f"views={views!r}: expected a list of lists of columns.")
     parts: list[list[int]] = []
     used: set[int] = set()
     for i, view in enumerate(views):
         if not isinstance(view, (list, tuple)) and np.ndim(view) != 1:
-            raise LatentiaError(f"views: view {i + 1} is {view!r}; a list of columns is needed for each view.")
+            raise LatentiaError(f"views: expected a list of columns for each view; view {i + 1} is {view!r}.")
         columns = [_find_column(c, names, width, i) for c in view]
         shared = used.intersection(columns)
         if shared or len(set(columns)) < len(columns) or not columns:
             problem = (
                 f"column {min(shared)} is in another view too" if shared else "no column, or one that is named twice"
             )
-            raise LatentiaError(f"views: view {i + 1} has {problem}. Views must have columns of their own.")
+            raise LatentiaError(f"views: view {i + 1} has {problem}. Give every view its own columns.")
         used.update(columns)
         parts.append(columns)
     return parts
@@ -741,13 +741,15 @@ def _columns_of_views(views: Any, names: list[str] | None, width: int) -> list[l
 def _find_column(column: Any, names: list[str] | None, width: int, view: int) -> int:
     if isinstance(column, str):
         if names is None or column not in names:
-            raise LatentiaError(f"views: view {view + 1} names column {column!r}, which the table does not have.")
+            raise LatentiaError(f"views: view {view + 1} names column {column!r}, which is not in the table.")
         return names.index(column)
     if not isinstance(column, numbers.Integral) or isinstance(column, bool):
-        raise LatentiaError(f"views: view {view + 1} has column {column!r}: give numbers or names of columns.")
+        raise LatentiaError(f"views: expected numbers or names of columns; view {view + 1} has {column!r}.")
     number = int(column)
     if not 0 <= number < width:
-        raise LatentiaError(f"views: view {view + 1} has column {number}, and the table has {width} columns.")
+        raise LatentiaError(
+            f"views: view {view + 1} has column {number}; the table has {width} columns (0 to {width - 1})."
+        )
     return number
 
 
@@ -756,14 +758,14 @@ def _read_view(table: Any, number: int) -> Any:
 
 
 def _fill_missing(blocks: Blocks, columns: list[ObservedColumns]) -> Blocks:
-    """Tables that stand for those with missing entries in moments."""
+    """Fill missing entries for the moments."""
     if all(column.whole for column in columns):
         return blocks
     return blocks.map(lambda block: [filled(block[i], column) for i, column in enumerate(columns)], list(blocks.shapes))
 
 
 def _join_views(blocks: Blocks, views: list[list[int]]) -> Blocks:
-    """Blocks with three parts, each of some views side by side."""
+    """Join views to three parts, each of some views side by side."""
     shapes = [(blocks.n_rows, sum(blocks.shapes[i][1] for i in group)) for group in views]
     return blocks.map(lambda block: [_join_tables([block[i] for i in group]) for group in views], shapes)
 
@@ -777,7 +779,7 @@ def _join_tables(tables: Sequence[Any]) -> Any:
 
 
 def _check_binary(columns: list[ColumnMoments], emissions: Emissions, blocks: Blocks) -> None:
-    """Raise for features that are not 0 and 1, where there are any: the mean of their squares is not theirs."""
+    """Raise if features are not 0 and 1, in which case their mean differs from that of their squares."""
     mean = np.concatenate([column.mean for column in columns])
     off = np.abs(np.concatenate([column.variance for column in columns]) + mean**2 - mean)
     if ((off > 1e-6) | (mean < 0) | (mean > 1)).any():
@@ -796,14 +798,14 @@ class _Mixture(NamedTuple):
     variances: list[np.ndarray] | None
 
     def sorted(self) -> _Mixture:
-        """The same, the largest weight first."""
+        """Sort the components by decreasing weight."""
         order = np.argsort(-self.weights, kind="stable")
         variances = None if self.variances is None else [v[order] for v in self.variances]
         return _Mixture([m[order] for m in self.means], self.weights[order], variances)
 
 
 def _complete_variances(mixture: _Mixture, emissions: Emissions) -> _Mixture:
-    """With the variances that the means ask for."""
+    """Complete the variances that follow from the means."""
     if mixture.variances is None:
         return mixture
     variances = emissions.complete_variances(
@@ -815,9 +817,9 @@ def _complete_variances(mixture: _Mixture, emissions: Emissions) -> _Mixture:
 
 @dataclass(frozen=True)
 class _Moments:
-    """Columns of the views, and the moments of groups of rows in principal coordinates of three joined views.
+    """Column statistics, and moments of groups of rows in principal coordinates of three joined views.
 
-    Where entries are missing, ``shares`` has what share of each column is there.
+    If entries are missing, ``shares`` has the observed share of each column.
     """
 
     layout: _Layout
@@ -839,7 +841,7 @@ class _Moments:
 
 @dataclass(frozen=True)
 class _Recovery:
-    """The mixture, and the frame and the decomposition that it comes from."""
+    """Recovered mixture, with its frame and tensor decomposition."""
 
     mixture: _Mixture
     frame: CommonFrame
@@ -847,7 +849,7 @@ class _Recovery:
 
 
 def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _Recovery:
-    """The mixture from the moments of some groups."""
+    """Recover the mixture from the moments of some groups."""
     m, layout = moments.sum_groups(groups), moments.layout
     frame = common_frame(m, k)
     decomposition = decompose(frame.tensor, k, seed)
@@ -867,7 +869,7 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
 
 
 def _nearest_distances(means: list[np.ndarray], other_means: list[np.ndarray], scales: list[np.ndarray]) -> np.ndarray:
-    """Distance of every component to the nearest of another fit, over all features, in standard deviations."""
+    """Compute the distance of every component to the nearest one of another fit, over all features, in standard deviations."""
     return cdist(_scale_means(means, scales), _scale_means(other_means, scales)).min(axis=1)
 
 
@@ -935,8 +937,8 @@ def _checks(
         *tensor_checks(measured),
         Check(
             "symmetry of the views", "|T - T^sigma| / |T|", recovery.frame.asymmetry, None,
-            "How far the third moment is from being the same for every order of the views: noise, or views that share "
-            "more than the component.", "Theorem 7.5",
+            "Difference of the third moment between orders of the views: noise, or views that share more than the component.",
+            "Theorem 7.5",
         ),
         *_check_constant_features(moments.columns),
         *_check_missing_cells(moments.shares),
@@ -944,7 +946,7 @@ def _checks(
 
 
 def _pair_held_out(fitted: Fitted, n_splits: int) -> list[tuple[_Mixture, Any]]:
-    """The mixtures of two halves of the rows, each with the views of some rows of the other half."""
+    """Pair the mixture of each half of the rows with the views of some rows of the other half."""
     pairs = []
     for pair, groups in zip(fitted.halves(min(n_splits, 1)), fitted.folds.splits, strict=False):
         for half, other_half in zip(pair, reversed(groups), strict=True):
@@ -956,7 +958,7 @@ def _check_constant_features(columns: list[ColumnMoments]) -> list[Check]:
     n = sum(int((column.variance == 0).sum()) for column in columns)
     if not n:
         return []
-    meaning = "They say nothing about the component, and the moments do not use them."
+    meaning = "Constant features do not distinguish components, and the moments do not use them."
     return [Check("constant features", "", float(n), None, meaning, "model")]
 
 
@@ -964,21 +966,21 @@ def _check_missing_cells(shares: list[np.ndarray] | None) -> list[Check]:
     if shares is None:
         return []
     meaning = (
-        "The moments ask that cells are missing at random, in each view independently of the others; EM only that what is "
-        "missing does not depend on its value. Features within views are not compared."
+        "The moments assume that cells are missing at random, in each view independently of the others; EM only that whether a "
+        "cell is missing does not depend on its value. Features within views are not compared."
     )
     return [Check("missing cells", "share", float(1 - np.concatenate(shares).mean()), None, meaning, "model")]
 
 
 def _standard_deviations(columns: ColumnMoments) -> np.ndarray:
-    """Standard deviations, and one of constants."""
+    """Compute standard deviations; constants get 1."""
     return np.sqrt(np.where(columns.variance > 0, columns.variance, 1.0))
 
 
 def _check_columns(columns: list[ColumnMoments], rows: Blocks, emissions: Emissions | None) -> list[ColumnMoments]:
     for i, column in enumerate(columns):
         if not (column.variance > 0).any():
-            raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")
+            raise LatentiaError(f"View {i + 1} is constant and cannot distinguish components: remove it.")
     if isinstance(emissions, UniformEmissions) and emissions.kind == "bernoulli":
         _check_binary(columns, emissions, rows)
     return columns

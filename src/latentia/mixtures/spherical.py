@@ -1,14 +1,14 @@
 """Mixtures of spherical Gaussians by tensor decomposition.
 
 Model. A row draws a component h with P(h = k) = w_k, and x = mu_h + sigma_h z with z standard normal in R^D. With y =
-(x - E[x], 1), nu_k = (mu_k - E[x], 1) and s^2 = sum_k w_k sigma_k^2, the least eigenvalue of the covariance,
+(x - E[x], 1), nu_k = (mu_k - E[x], 1) and s^2 = sum_k w_k sigma_k^2, the smallest eigenvalue of the covariance,
 
     E[y y^T] - s^2 (I, 0)                                   = sum_k w_k nu_k nu_k^T,
     E[y^(x 3)] - sum_i (g (x) e_i (x) e_i + rotations)       = sum_k w_k nu_k^(x 3),      g = sum_k w_k sigma_k^2 nu_k,
 
 and g = E[r y] / (D - K + 1), where r is the squared distance of x to the K - 1 dimensional plane of the means.
 
-Other covariances are fitted by EM, from the spherical mixture on.
+EM fits other covariances, starting from the spherical mixture.
 
 Source: D. Hsu, S. Kakade, Learning mixtures of spherical Gaussians, ITCS 2013, for the moments; R. Ge, thesis,
 Princeton 2013, chapter 7, for the decomposition.
@@ -50,18 +50,18 @@ from ._shapes import SHAPES, ShapeScore, build_held_out_check, choose_shape, sco
 from ._single_cluster_null import build_structure_checks
 from ._spherical_update import SphericalMixtureUpdate
 
-_VARIANCE_FLOOR = 1e-3  # least variance of a component, as a share of the mean one
-_ROUNDING = 1e-6  # of a row
-_MAX_FULL_GAIN = 0.1  # nats a row by which full covariances may predict better
-_TRIMMED_SHARE = 0.05  # share of the rows that a rival is learned without
+_VARIANCE_FLOOR = 1e-3  # smallest variance of a component, as a share of the mean variance
+_ROUNDING = 1e-6  # rounding error of one row
+_MAX_FULL_GAIN = 0.1  # largest accepted gain of full covariances in prediction, in nats per row
+_TRIMMED_SHARE = 0.05  # share of least likely rows that the rival fit leaves out
 _RIVAL_NOTE = "It includes the distance to a rival, the fit without the least likely rows."
-_MAX_TRIMMED_ROWS = 20_000  # rows that it is learned from
+_MAX_TRIMMED_ROWS = 20_000  # rows of the rival fit
 _SMALL_PART = 1 << 18  # numbers in a part of the rows, on all of which EM is tried before it is made
 _MIN_GAIN, _MIN_GAIN_OF_PART = 0.02, 0.2  # nats that a step gains where EM has converged, and where that of a part has
 
 
 class _InitialFit(NamedTuple):
-    """What the moments say, if they were asked, where EM starts, and the names of the starts that led there."""
+    """Mixture of the moments, if they were used, initial mixture of EM, and the names of its starts."""
 
     moment_fit: Recovered | None
     start: Mixture
@@ -69,11 +69,11 @@ class _InitialFit(NamedTuple):
 
 
 class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
-    """Mixture of spherical Gaussians, and of others from there, fitted without restarts.
+    """Mixture of spherical or other Gaussians, fitted without random restarts.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every mean. There is no
-    ``n_init``: starts that are computed from the data race by likelihood, tensor decomposition among them, and the winner is
-    left for better optima by merging and splitting components.
+    ``n_init``: several starts that are computed from the data, tensor decomposition among them, race by likelihood, and merging
+    and splitting components improves the winner.
 
     Choose it in place of scikit-learn's `GaussianMixture` where EM from random starts merges some components and splits
     others, where runs must agree, or where every component needs an error bar. Scale the features first if their units differ.
@@ -81,37 +81,37 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     Parameters
     ----------
     n_components : int, "auto" or several, default=10
-        Number of components K. ``method="hsu-kakade"`` and ``refine=0`` need as many features, and means that do not lie in
-        a plane of fewer than K - 1 dimensions.
+        Number of components K. ``method="hsu-kakade"`` and ``refine=0`` need at least K features, and means that span K - 1
+        dimensions.
         A range or list tries each value and keeps the one the evidence recommends; "auto" tries 2 to 100. See
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     covariance_type : {"spherical", "diag", "full", "tied", "auto"}, default="spherical"
-        Shape of the components, as in scikit-learn: balls of their own size, a variance for each feature, any ellipsoid, or
-        one ellipsoid for all. The last three start from the spherical mixture, or from clusters of rows, whitened or not, and
-        are fitted by plain EM, with all rows in memory. "auto" takes the one with the fewest parameters under which rows that
-        are held out are about as likely as under the best; see ``covariance_type_`` and *held-out log-likelihood* in the
-        evidence. It costs some twenty fits of at most 5,000 rows without error bars. Sparse rows, kept moments and the
-        theorem have balls.
+        Shape of the components, as in scikit-learn: a single variance for each component, a variance for each feature, any
+        covariance matrix, or one matrix for all. The last three start from the spherical mixture or from clusters of rows,
+        whitened or not, and are fitted by plain EM, with all rows in memory. "auto" takes the shape with the fewest parameters
+        under which held-out rows are about as likely as under the best; see ``covariance_type_`` and *held-out log-likelihood*
+        in the evidence. It costs some twenty fits of at most 5,000 rows without error bars. Sparse rows, kept moments and the
+        theorem only allow "spherical".
     shrink : bool, default=True
-        Whether "diag" and "full" covariances are shrunk towards the one within all components, and that towards its diagonal as
-        "tied" ones are, by as much as serves rows that are left out: next to nothing where components have many rows and
-        differ. False gives the maximum of the likelihood, which small components overfit. Balls are not shrunk.
+        Whether "diag" and "full" covariances are shrunk towards the covariance within all components, and this one, like "tied",
+        towards its diagonal, by as much as helps to predict left-out rows: very little if components have many rows and differ.
+        False gives the maximum of the likelihood, which small components overfit. "spherical" is never shrunk.
     method : {"auto", "hsu-kakade"}, default="auto"
-        Where EM starts. "auto": from the likeliest of the moments' mixture, clusters of Ward's linkage, and two ways to choose
-        rows as centres, after moves that merge two components and split a third, on at most 10,000 rows in memory.
-        "hsu-kakade": from the moments' mixture alone.
+        Start of EM. "auto": the likeliest of the moments' mixture, clusters of Ward's linkage, and two choices of rows as
+        centres, after moves that merge two components and split a third, on at most 10,000 rows in memory. "hsu-kakade": the
+        moments' mixture alone.
     refine : int or "auto", default="auto"
-        EM from the start: "auto" makes accelerated steps until they converge, a number that many plain ones, each a
+        EM from the start: "auto" makes accelerated steps until they converge, a number that many plain steps, each a
         pass over the data. 0 keeps to the theorem, whatever the ``method``. See ``refinement_``, and *EM has converged* in
         the evidence.
     n_splits : int, default=3
-        Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
+        Number of random splits into halves, at most 3, whose fits give the expected errors. They need no pass over the
         data; with ``refine`` a single split is used, which costs as much as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
-        Whether to keep third moments, so that rows can be added (`partial_fit`), taken away (`forget`), and models merged
-        (`latentia.merge`): 32 (D + 1)^3 bytes of at most 64 columns, 8.8 MB. Of more columns they are kept in K + 12 <= 64
-        directions that the first rows choose, see *new rows outside of the frame* in the evidence. The answer is then the
-        theorem's.
+        Whether to keep third moments, so that rows can be added (`partial_fit`) and removed (`forget`), and models merged
+        (`latentia.merge`): 32 (D + 1)^3 bytes for up to 64 columns, at most 8.8 MB. For more columns they are kept in
+        K + 12 <= 64 directions that the first rows choose, see *new rows outside of the frame* in the evidence. The answer is
+        then the theorem's.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -125,30 +125,29 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         Means, in order of decreasing weight.
     weights_ : ndarray of shape (K,)
     variance_ : ndarray of shape (K,)
-        Variances sigma_k^2 of a single feature; where features differ, their mean.
+        Variances sigma_k^2 of a single feature; if features differ, their mean.
     covariances_ : ndarray of shape (K,), (K, D), (K, D, D) or (D, D)
-        As in scikit-learn: of "spherical", "diag", "full" and "tied" components.
+        As in scikit-learn, for "spherical", "diag", "full" and "tied" components.
     prior_strength_ : float
-        Rows of the shared covariance that the covariance of every component is an average with, beside its own rows; 0 where
-        nothing is shrunk.
+        Weight of the shared covariance in that of every component, as a number of rows; 0 without shrinkage.
     covariance_type_ : {"spherical", "diag", "full", "tied"}
-        The shape that was fitted.
+        Fitted shape.
     n_components_ : int
-        Number of components that have rows: those that stand for less than one row are dropped, with a warning.
+        Number of components with rows: those with less than one row are dropped, with a warning.
     moments_ : Sums
-        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
+        Kept moments: ``moments_.n_bytes`` is their size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l2 error of every mean in the units of the data
         (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
-        Log-likelihood of the data at every step of EM, in nats; where covariances are shrunk, less
-        ``prior_strength_`` times their divergences from the shared one.
+        Log-likelihood of the data at every step of EM, in nats; with shrinkage less ``prior_strength_`` times the divergences of
+        the covariances from the shared one.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
-        Whether further steps would gain only a negligible amount; only ``refine="auto"`` looks at that.
+        True if further steps would gain only a negligible amount; only ``refine="auto"`` checks this.
     n_passes_ : int
-        Number of passes over the data, those for the expected errors and the rows in memory not counted.
+        Number of passes over the data, without those for the expected errors and the rows in memory.
 
     Notes
     -----
@@ -156,16 +155,16 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
 
     1. Moments are about the mean, with a constant appended: K means need span only K - 1 dimensions, and moving the
        data changes nothing.
-    2. g averages all D - K + 1 directions across the plane of the means, where the paper takes one; s^2 likewise.
-    3. With more than 2 (K + 12) features all moments are taken in the K + 12 leading principal directions; nothing of
-       size D x D appears.
+    2. g averages all D - K + 1 directions outside the plane of the means, where the paper takes one; s^2 likewise.
+    3. With more than 2 (K + 12) features all moments are taken in the K + 12 leading principal directions; no D x D matrix
+       appears.
     4. Weights come from the constant's coordinate, E[y] = sum_k w_k nu_k, not from the tensor's eigenvalues w_k^-1/2.
     5. ``refine`` is not in the paper: EM with variances of at least a thousandth of their mean.
-    6. Nor are ``method="auto"``, which also fits what has no moments of full rank, and covariances other than balls. The
+    6. Nor are ``method="auto"``, which does not need moments of full rank, and covariances that are not spherical. The
        evidence then lacks the lines on moments.
-    7. Nor are covariances that are shrunk: see `latentia.mixtures._shrunk`.
-    8. Nor are missing cells. EM takes expectations over them. Moments, starts and checks of shape see rows whose missing cells
-       are drawn given the others, from a mixture fitted by EM. What is missing may hang on what is there, not on itself.
+    7. Nor is shrinkage of covariances: see `latentia.mixtures._shrunk`.
+    8. Nor are missing cells. EM takes expectations over them. For moments, starts and checks of shape they are drawn given the
+       observed cells, from a mixture fitted by EM. Whether a cell is missing may depend on observed cells, not on its value.
 
     References
     ----------
@@ -192,8 +191,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     means_: Annotated[np.ndarray, of.numbers("K V")]
     variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
     prior_strength_: Annotated[float, of.number(0.0)]
-    _gaps: np.ndarray | None = None  # within a fit, the cells that are missing
-    _scores: Sequence[ShapeScore] = ()  # within a fit, how likely held-out rows are under each shape
+    _gaps: np.ndarray | None = None  # within a fit, the missing cells
+    _scores: Sequence[ShapeScore] = ()  # within a fit, the likelihood of held-out rows under each shape
     _covariances: Annotated[np.ndarray, of.optional(of.numbers("..."))]
 
     def __init__(
@@ -230,11 +229,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            NaN is a cell that is missing, in tables that are neither sparse nor Blocks; every row and column must have one that
-            is there.
+            NaN is a missing cell, except in sparse tables and Blocks; every row and column must have an observed cell.
         y : ignored
         sample_weight : array-like of int, shape (n_rows,), optional
-            How often each row is there.
+            How often each row counts.
 
         Returns
         -------
@@ -252,7 +250,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return (self._fit_rows if self.keep_moments else self._fit_in_span)(blocks)
 
     def _fit_rows(self, rows: Blocks, *more: Any) -> SphericalGaussianMixture:
-        """Fit on columns that say something of their own, after a choice of the shape."""
+        """Fit on independent columns, after the choice of the shape."""
         self._gaps = None if self._gaps is None else missing_cells(rows)
         self._scores = _compare_shapes(self, rows)
         self.covariance_type_ = choose_shape(self._scores).shape if self._scores else self._shape
@@ -277,7 +275,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _sums(self, rows: Any, folds: Folds, like: Any) -> FramedSums | WideSums:
         if not self._is_spherical:
             raise LatentiaError(
-                "moments identify spherical components only: fit other shapes on the rows, without keep_moments.",
+                "kept moments identify spherical components only: fit other shapes on the rows, without keep_moments.",
                 parameter="covariance_type", value=self.covariance_type,
             )  # fmt: skip
         return super()._sums(rows, folds, like)
@@ -287,26 +285,26 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return Moments.from_sums(sums, self.n_components)
 
     def _assign_folds(self, rows: Blocks) -> Folds:
-        """Groups of the rows: by their content, not their order, where rows are too few for stretches of neighbours."""
+        """Assign rows to folds, by content instead of order if they are too few for stretches of neighbours."""
         folds = super()._assign_folds(rows)
         if folds.stretch > 1 or folds.leaders is not None:
             return folds
         table = rows.table()
         if sparse.issparse(table):
             return folds
-        keys = np.zeros(rows.shapes[0][0], np.int64)  # Rows of a half have the numbers that they have in the whole.
+        keys = np.zeros(rows.shapes[0][0], np.int64)  # Rows of a half keep their numbers in the full data.
         keys[np.concatenate([block.rows for block in rows])] = content_keys(table) >> np.uint64(1)
         return join_copies(Folds(folds.n, folds.seed), keys)
 
     def _moments(self, rows: Blocks, folds: Folds) -> Moments:
-        """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""
-        _check_count(self, rows.n_rows)  # of columns that may be fewer than were given
+        """Pass over the data: columns, coordinates, and in these the moments of four groups of rows."""
+        _check_count(self, rows.n_rows)  # Again, as dependent columns may be gone.
         return Moments.from_blocks(
             rows, self.n_components, folds, self._seed, n_jobs=self.n_jobs, progress=self.verbose
         )
 
     def _recover(self, moments: Moments, subset: Subset, full_fit: _InitialFit | None) -> _InitialFit:
-        """The mixture that the moments are those of, or a likelier start; parts start as the whole did, and make no moves."""
+        """Recover the mixture from the moments, or find a likelier start; parts start like the full fit, without moves."""
         start_names = () if full_fit is None else full_fit.start_names
         use_moments = MOMENTS in start_names if start_names else self._is_spherical or self._moments_only
         moment_fit = _recover_by_moments(self, moments, subset.groups) if use_moments else None
@@ -321,7 +319,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return _InitialFit(moment_fit, *start)
 
     def _refine(self, recovered: _InitialFit, moments: Moments, subset: Subset, full_fit: Any) -> Refined:
-        """EM on the rows."""
+        """Refine the mixture by EM on the rows."""
         refined = self._run_em(recovered.start, moments, subset)
         return _drop_empty_components(self, refined, moments, subset) if subset.is_whole else refined
 
@@ -338,7 +336,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return cdist(first.parameters.means, second.parameters.means).min(axis=1)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, widened by what all parts share; moments where they were used; and the rows about components."""
+        """Check expected errors, moments if they were used, and the spread of rows about components."""
         refined: Refined = fitted.model
         measured = MixtureMeasurements(
             fitted.recovered.moment_fit if self._is_spherical else None, refined.parameters, fitted.moments
@@ -360,22 +358,22 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
 
     @property
     def _is_spherical(self) -> bool:
-        """Whether components are balls; a theorem knows no others."""
+        """True if components are spherical, as the theorem assumes."""
         return self._shape == "spherical"
 
     @property
     def _shape(self) -> Shape:
-        """The shape of components: of a fit with "auto" the chosen one, balls before."""
+        """Shape of the components; with "auto" the chosen one, and spherical before the choice."""
         unchosen = "spherical" if self.covariance_type == "auto" else self.covariance_type
         return str(vars(self).get("covariance_type_", unchosen))
 
     @property
     def _moments_only(self) -> bool:
-        """Whether nothing but the moments may say where EM starts."""
+        """True if the moments alone give the start of EM."""
         return self.method == "hsu-kakade" or not self.refine
 
     def _run_em(self, start: Mixture, moments: Moments, part: Subset) -> Refined:
-        """After EM on the rows of a part."""
+        """Run EM on the rows of a part."""
         if not self.refine:
             return Refined(start.sorted(), Refinement.none())
         tolerance = _MIN_GAIN if part.is_whole else _MIN_GAIN_OF_PART
@@ -415,7 +413,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
 
     @property
     def _mixture(self) -> Mixture:
-        """Of the columns that say something of their own."""
+        """Mixture on the independent columns."""
         means, covariances, span = self.means_, vars(self).get("_covariances"), vars(self).get("_span")
         if span is not None:
             means = span.select(means)
@@ -432,7 +430,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _check_parameters(self) -> None:
         if self.refine == 0 and not self._is_spherical:
             raise LatentiaError(
-                f"covariance_type={self.covariance_type!r} is fitted by EM: the theorem is about balls.",
+                f"covariance_type={self.covariance_type!r} needs EM: the theorem is about spherical components.",
                 parameter="refine", value=self.refine,
             )  # fmt: skip
 
@@ -460,7 +458,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         return (rows if "_span" not in vars(self) else self._span.points(rows)), components
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
-        """Log-density of each row together with each component, (n, K), block by block."""
+        """Yield the joint log-density of each row and component, (n, K), block by block."""
         blocks = table_blocks(self, X, reset=False, missing=True)
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
         mixture, span = self._mixture, vars(self).get("_span")
@@ -479,7 +477,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             raise LatentiaError(f"_covariances is not of shape {shape}")
         if covariances is not None and self._shape == "diag":
             if not (np.isfinite(covariances).all() and (covariances >= of.LEAST).all()):
-                raise LatentiaError("_covariances has an entry that is no variance")
+                raise LatentiaError("_covariances: expected positive finite variances")
         elif covariances is not None:
             check_covariances(covariances, "_covariances")
 
@@ -487,7 +485,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
 def _recover_by_moments(
     method: SphericalGaussianMixture, moments: Moments, groups: tuple[int, ...]
 ) -> Recovered | None:
-    """What the moments of some groups say; None where they do not carry the components and need not."""
+    """Recover the mixture from the moments of some groups; None if these fail and are not required."""
     if method.n_components > method.n_features_in_:
         return None
     try:
@@ -499,7 +497,7 @@ def _recover_by_moments(
 
 
 def _load_rows(method: SphericalGaussianMixture, part: Subset, moments: Moments) -> GaussianRows:
-    """The rows of a part in memory."""
+    """Load the rows of a part into memory."""
     center, least, shape = moments.columns.mean, moments.min_variance, method._shape
     if method._gaps is not None:
         return ObservedRows.from_completed(part.rows, method._gaps, center, shape, least, method.shrink)
@@ -511,7 +509,7 @@ def _load_rows(method: SphericalGaussianMixture, part: Subset, moments: Moments)
 def _drop_empty_components(
     method: SphericalGaussianMixture, refined: Refined, moments: Moments, part: Subset
 ) -> Refined:
-    """The fit without components that stand for less than one row: what remains is refined again."""
+    """Drop components with less than one row, and refine the others again."""
     mixture: Mixture = refined.parameters
     if not method.refine:
         return refined
@@ -520,12 +518,12 @@ def _drop_empty_components(
         return refined
     if not len(remaining):
         raise LatentiaError(
-            f"None of the components stands for a row of the {part.rows.n_rows}: ask for fewer.",
+            f"no component has as much as one of the {part.rows.n_rows} rows: use fewer.",
             parameter="n_components", value=method.n_components,
         )  # fmt: skip
     warn(
-        f"{len(mixture.weights) - len(remaining)} of {len(mixture.weights)} components stand for less than one row and were "
-        f"dropped: ask for n_components={len(remaining)}, or fewer.",
+        f"{len(mixture.weights) - len(remaining)} of {len(mixture.weights)} components have less than one row and were "
+        f"dropped: use n_components={len(remaining)}, or fewer.",
         DroppedDataWarning,
     )
     return _drop_empty_components(method, method._run_em(mixture.select(remaining), moments, part), moments, part)
@@ -542,7 +540,7 @@ def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
 
 
 def _measure_rival_distance(method: SphericalGaussianMixture, fitted: Fitted) -> np.ndarray:
-    """How far means are from those of a rival, which is learned without the least likely rows, shape (K,); 0 of sparse rows."""
+    """Measure the distance of the means to those of a rival fit without the least likely rows, (K,); 0 for sparse rows."""
     mixture: Mixture = fitted.model.parameters
     (rows,) = sample_rows(fitted.rows, _MAX_TRIMMED_ROWS)
     if sparse.issparse(rows):
@@ -560,7 +558,7 @@ def _measure_rival_distance(method: SphericalGaussianMixture, fitted: Fitted) ->
 
 
 def _check_structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
-    """Whether there are components at all, with the shape that would show them where these do not."""
+    """Check that there are components at all; if not, advise a shape that may show them."""
     blocks, folds, mixture = fitted.rows, fitted.folds, fitted.model.parameters
     pairs = fitted.halves(1) if method.n_splits else []
     halves = [(half_fit.parameters, half, other_half) for pair, groups in zip(pairs, folds.splits, strict=False)
@@ -588,7 +586,7 @@ def _check_structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[C
 
 
 def _compare_with_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:
-    """Whether ellipsoids of any direction and size would predict better, where others have been fitted."""
+    """Check that full covariances would not predict better, if other matrices were fitted."""
     gain = (
         measure_gain_of_full(rows, shares, shape) if shape in ("diag", "tied") and not sparse.issparse(rows) else None
     )
@@ -599,13 +597,13 @@ def _compare_with_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]
         Check(
             "better than full covariances", "nats a row", -gain, above(-_MAX_FULL_GAIN),
             "Gain in prediction of left-out rows over a fit with full covariances.",
-            "not in the paper", "note", f"{reason} within components: ask for covariance_type='full'.",
+            "not in the paper", "note", f"{reason} within components: use covariance_type='full'.",
         )
     ]  # fmt: skip
 
 
 def _compare_with_merged(fitted: Fitted) -> list[Check]:
-    """Whether all components are needed, where EM has fitted balls."""
+    """Check that all components are needed, if EM has fitted spherical ones."""
     mixture: Mixture = fitted.model.parameters
     k = len(mixture.weights)
     if k < 3 or mixture.covariances is not None or not len(fitted.model.refinement.log_likelihood):
@@ -615,13 +613,13 @@ def _compare_with_merged(fitted: Fitted) -> list[Check]:
             "better than one fewer", "nats a row", measure_gain_over_merged(fitted.rows, fitted.moments, mixture), above(0),
             "Gain in likelihood over a fit with two of its components merged, less a penalty for its parameters.",
             "not in the paper", "caution",
-            f"Two components stand for one: ask for {k - 1} components, or fewer.", k - 1,
+            f"Two components stand for one: use {k - 1} components, or fewer.", k - 1,
         )
     ]  # fmt: skip
 
 
 def _fit_observed_cells(method: SphericalGaussianMixture, completed: Blocks) -> Mixture:
-    """The mixture by EM on the cells that are there, from a start on completed rows."""
+    """Fit the mixture by EM on the observed cells, from a start on completed rows."""
     folds = method._assign_folds(completed)
     moments, part = method._moments(completed, folds), Subset(folds.all, folds, completed)
     mixture: Mixture = method._run_em(method._recover(moments, part, None).start, moments, part).parameters
@@ -629,14 +627,14 @@ def _fit_observed_cells(method: SphericalGaussianMixture, completed: Blocks) -> 
 
 
 def _compare_shapes(method: SphericalGaussianMixture, blocks: Blocks) -> list[ShapeScore]:
-    """Cross-validate the shapes among which, or one shape for the numbers among which, the evidence chooses."""
+    """Cross-validate the shapes that compete, or the single shape if numbers of components compete."""
     if not (method.covariance_type == "auto" or method._is_compared) or sparse.issparse(blocks[0][0]):
         return []
     balls_only = method._moments_only or method.keep_moments
     shapes = SHAPES if method.covariance_type == "auto" and not balls_only else (method._shape,)
     if len(shapes) == 1 and not method._is_compared:
         return []
-    span = span_of(blocks) if method.keep_moments else None  # of others the rows are in it
+    span = span_of(blocks) if method.keep_moments else None  # Otherwise the rows are reduced already.
     return score_shapes(
         blocks if span is None else span.reduce(blocks), shapes, method.n_components,
         lambda rows, shape: _mixture_of_shape(method, rows, shape),
@@ -644,7 +642,7 @@ def _compare_shapes(method: SphericalGaussianMixture, blocks: Blocks) -> list[Sh
 
 
 def _mixture_of_shape(method: SphericalGaussianMixture, rows: np.ndarray, shape: Shape) -> Mixture:
-    """Fit components of a shape to some rows, without evidence."""
+    """Fit components of a shape to some rows, without checks."""
     alone, blocks = copy(method), Blocks.from_array(rows)
     alone.__dict__ |= {"covariance_type_": shape, "n_splits": 0, "keep_moments": False, "verbose": False}
     alone.n_features_in_, alone._gaps = rows.shape[1], gaps_of(blocks)

@@ -394,7 +394,7 @@ def test_pairs_of_words_with_large_numbers(word):
 @pytest.mark.parametrize("missing", [None, np.nan, "pandas"])
 def test_missing_symbols_are_no_symbols(missing):
     missing = pytest.importorskip("pandas").NA if missing == "pandas" else missing
-    with pytest.raises(LatentiaError, match="No three consecutive steps"):
+    with pytest.raises(LatentiaError, match="three consecutive observed steps"):
         SpectralHMM(1).fit(np.array(["a", "b", missing] * 50, dtype=object))
     found = SpectralHMM(1).fit(np.array(["a", "b", "b", "a", missing] * 50, dtype=object))
     assert found.symbols_.tolist() == ["a", "b"]

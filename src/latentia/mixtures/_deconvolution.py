@@ -6,8 +6,8 @@ diag(w) C = E[p p'] = S if the model holds, so that
     W_i = diag(w) S^-1 p_i
 
 has the mean e_h. Bolck, Croon and Hagenaars (Political Analysis 12, 2004) correct assignments in this way, J. Vermunt
-(Political Analysis 18, 2010) proportional memberships. The shares w are those of the given rows, by EM with fixed classes. Then p_i are
-probabilities among these rows even if the fitted rows had other shares, and the mean of W_i is w.
+(Political Analysis 18, 2010) proportional memberships. The shares w are those of the given rows, by EM with fixed classes. Then
+p_i are probabilities among these rows even if the fitted rows had other shares, and the mean of W_i is w.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Mixtures of Gaussians with missing cells: exact EM on the observed cells.
 
 EM takes expectations of sums over a row's missing cells given its observed cells, see `latentia.likelihood.given`. Cells must
-be missing at random: whether a cell is missing may depend on observed cells, not on its own value. Moments, starts and the shape
-of components need complete rows. For them missing cells are drawn given the observed ones, from a mixture that was fitted on
-the observed cells, so that completed rows scatter like complete ones.
+be missing at random: whether a cell is missing may depend on observed cells, not on its own value. Moments, starts and the
+shape of components need complete rows. For them missing cells are drawn given the observed ones, from a mixture that was fitted
+on the observed cells, so that completed rows scatter like complete ones.
 
 Source: Z. Ghahramani, M. I. Jordan, Supervised learning from incomplete data via an EM approach, NIPS 1993.
 """

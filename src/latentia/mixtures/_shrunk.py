@@ -5,8 +5,8 @@ With n_k rows of scatter S_k the covariance of component k is estimated as
     C_k = (S_k + nu T) / (n_k + nu),
 
 as if nu more rows had covariance T. T is the covariance within components, which is shrunk in the same way towards its
-diagonal. EM then maximises the log-likelihood less nu sum_k KL(N(0, T) | N(0, C_k)). The strength nu is the one that makes each row
-likeliest in its component without that row. With d the distance of a row to the mean of its component and
+diagonal. EM then maximises the log-likelihood less nu sum_k KL(N(0, T) | N(0, C_k)). The strength nu is the one that makes each
+row likeliest in its component without that row. With d the distance of a row to the mean of its component and
 a = n_k / (n_k - 1), the mean without the row is a d away, and the scatter is S_k - a d d^T. So leaving out a row only needs
 d^T (S_k + nu T)^-1 d, for many nu at once from the eigenvectors of T^-1 S_k. If classes are large and differ, the chosen nu is
 small beside their numbers of rows.

@@ -93,8 +93,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         in the evidence. It costs some twenty fits of at most 5,000 rows without error bars. Sparse rows, kept moments and the
         theorem only allow "spherical".
     shrink : bool, default=True
-        Whether "diag" and "full" covariances are shrunk towards the covariance within all components, and this one, like "tied",
-        towards its diagonal, by as much as helps to predict left-out rows: very little if components have many rows and differ.
+        Whether "diag" and "full" covariances are shrunk towards the covariance within all components, and this one, like
+        "tied", towards its diagonal, by as much as helps to predict left-out rows: very little if components have many rows and differ.
         False gives the maximum of the likelihood, which small components overfit. "spherical" is never shrunk.
     method : {"auto", "hsu-kakade"}, default="auto"
         Start of EM. "auto": the likeliest of the moments' mixture, clusters of Ward's linkage, and two choices of rows as
@@ -140,8 +140,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         Checks of the assumptions, and the expected l2 error of every mean in the units of the data
         (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
-        Log-likelihood of the data at every step of EM, in nats; with shrinkage less ``prior_strength_`` times the divergences of
-        the covariances from the shared one.
+        Log-likelihood of the data at every step of EM, in nats; with shrinkage less ``prior_strength_`` times the divergences
+        of the covariances from the shared one.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool

@@ -155,8 +155,8 @@ def test_a_saved_model_is_a_start(call, refused, text, vectors, tmp_path):
     again = latentia.load(tmp_path / "again" / "model.npz")
     assert again.start_ == "init"
     np.testing.assert_allclose(again.emissionprob_, latentia.load(model).emissionprob_, atol=0.02)
-    assert "ask for as many with -k 3" in refused("hmm", text, "-k", 2, "--init", model)
-    assert "a chain of columns of numbers is needed" in refused(
+    assert "use -k 3" in refused("hmm", text, "-k", 2, "--init", model)
+    assert "expected a chain of columns of numbers" in refused(
         "hmm", vectors, "-k", 3, "--columns", "pulse,pressure", "--init", model
     )
 
@@ -252,7 +252,7 @@ def test_no_second_state(call, tmp_path):
             ["--two-state", "-k", "3"],
             "-k 3: --two-state has two states; give one of the two options",
         ),
-        ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state is for symbols, and these steps are numbers"),
+        ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state needs symbols, but these steps are numbers"),
         ("x.txt", "a b c\n", ["--column", "a"], "a text file has no columns; leave --column out"),
         ("x.txt", "a b c\n", ["--two-state", "-k", "2:3"], "-k 2:3: --two-state has two states"),
         (
@@ -272,7 +272,7 @@ def test_no_second_state(call, tmp_path):
         ("x.csv", "a,b\nx,1\n,2\n", ["--column", "a"], "x.csv, line 3, column 'a': no value"),
         ("x.csv", "a,b\n1.5,1\nn/a,2\n", [], "x.csv, line 3, column 'a': no value ('n/a')"),
         ("x.csv", "a,b\n1.5,1\n2.5,2\n", ["--lower"], "are for symbols"),
-        ("x.txt", "a b a b a\n", ["-k", "2", "--covariance", "full"], "is for columns of numbers"),
+        ("x.txt", "a b a b a\n", ["-k", "2", "--covariance", "full"], "needs columns of numbers"),
         ("x.txt", "a b a b a\n", ["--covariance", "round"], "--covariance 'round': use one of diag, full, tied"),
         (
             "x.txt",

@@ -334,7 +334,7 @@ def test_rows_that_are_white_already():
     assert amari_index(model.components_ @ root, data.mixing) < 0.02
     with pytest.raises(LatentiaError, match="expected white rows"):
         TensorICA(whiten=False).fit(data.X)
-    with pytest.raises(LatentiaError, match="all 4 features are sources"):
+    with pytest.raises(LatentiaError, match="takes all 4 features as sources"):
         TensorICA(2, whiten=False).fit(white)
 
 

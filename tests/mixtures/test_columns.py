@@ -122,7 +122,7 @@ def test_views_may_be_given_and_forms_do_not_matter(frame, model, tmp_path):
 
 def test_a_category_that_the_fit_did_not_have_is_a_missing_cell(frame, model):
     new = frame[:5].assign(**{"category 0": "z"})
-    with pytest.warns(DroppedDataWarning, match="'z' in column 'category 0'"):
+    with pytest.warns(DroppedDataWarning, match="column 'category 0' holds 'z'"):
         found = model.score_samples(new)
     np.testing.assert_allclose(found, model.score_samples(frame[:5].assign(**{"category 0": None})))
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_used_is_told(frame, model):
         MultiViewMixture(2, distribution={"number 0": "normal"}).fit(frame)
     with pytest.raises(LatentiaError, match="column 'category 0': '.' is text, and a number is needed"):
         MultiViewMixture(2, distribution={"category 0": "gaussian"}).fit(frame)
-    with pytest.raises(LatentiaError, match="column 'number 0': .* expected a count"):
+    with pytest.raises(LatentiaError, match="column 'number 0': expected a count"):
         MultiViewMixture(2, distribution={"number 0": "poisson"}).fit(frame)
     with pytest.raises(LatentiaError, match="3,000 categories in 3,000 rows of column 'id'"):
         MultiViewMixture(2).fit(frame.assign(id=[f"row {i}" for i in range(len(frame))]))

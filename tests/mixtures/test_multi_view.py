@@ -123,7 +123,7 @@ def test_bad_input(data):
         MultiViewMixture(2).fit(x)
     with pytest.raises(LatentiaError, match="column 9 is in another view too"):
         MultiViewMixture(2).fit(x, views=[range(10), range(9, 20), range(20, 30)])
-    with pytest.raises(LatentiaError, match="column 30, and the table has 30"):
+    with pytest.raises(LatentiaError, match="column 30; the table has 30"):
         MultiViewMixture(2).fit(x, views=[range(10), range(10, 20), range(20, 31)])
     with pytest.raises(
         LatentiaError,

@@ -427,7 +427,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     def _warn_not_converged(self, max_iter: int) -> None:
         advice = "." if self.refine == "auto" else f", or raise refine={self.refine}."
         warn(
-            f"FastICA has not converged after {max_iter} iterations. Check the evidence for nearly Gaussian sources"
+            f"FastICA has not converged after {max_iter} iterations. Check the evidence for sources that are nearly Gaussian"
             + advice,
             EvidenceWarning,
         )

@@ -94,8 +94,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         theorem only allow "spherical".
     shrink : bool, default=True
         Whether "diag" and "full" covariances are shrunk towards the covariance within all components, and this one, like
-        "tied", towards its diagonal, by as much as helps to predict left-out rows: very little if components have many rows and differ.
-        False gives the maximum of the likelihood, which small components overfit. "spherical" is never shrunk.
+        "tied", towards its diagonal, by as much as helps to predict left-out rows: very little if components have many rows
+        and differ. False gives the maximum of the likelihood, which small components overfit. "spherical" is never shrunk.
     method : {"auto", "hsu-kakade"}, default="auto"
         Start of EM. "auto": the likeliest of the moments' mixture, clusters of Ward's linkage, and two choices of rows as
         centres, after moves that merge two components and split a third, on at most 10,000 rows in memory. "hsu-kakade": the

@@ -181,7 +181,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class EncodedRows:
+class ColumnFeatures:
     """Columns with their encoded features, which need not be read again."""
 
     columns: Columns

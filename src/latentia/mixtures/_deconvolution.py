@@ -24,7 +24,7 @@ from ..likelihood.rows import scaled_exp
 
 _MAX_STEPS, _MIN_CHANGE = 500, 1e-7  # steps of EM for the shares, and the change at which it stops
 _MAX_MISSED = 0.1  # largest share of a class to correct for; halves with different classes would suggest more
-_MIN_EIGENVALUE = 1e-8  # of the correlations of probabilities; below it the classes cannot be distinguished
+_MIN_EIGENVALUE = 1e-8  # Below it, for correlations of probabilities, classes cannot be distinguished.
 
 
 class ClassMemberships(Memberships):

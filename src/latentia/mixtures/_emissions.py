@@ -23,7 +23,7 @@ from ..likelihood.rows import MixtureSums, add_rows, log, merged, normalised, re
 from ..passes import Block
 from ._columns import Columns
 
-_MIN_PROBABILITY = 1e-3  # of a binary feature, and of its absence
+_MIN_PROBABILITY = 1e-3  # smallest probability of a binary feature's 0 and 1
 FLOOR = 0.02  # smallest variance of a feature in a component, as a share of its variance in the data
 _MIN_RATE = 1e-8  # smallest rate, and smallest probability of a value
 _MAX_COUNT_SPREAD = 1.5  # Counts with more dispersion are not Poisson.
@@ -290,7 +290,7 @@ class MultiKindUpdate:
 
     Parameters
     ----------
-    emissions : Mixed
+    emissions : MultiKindEmissions
     values : tuple of ndarray
         As from `MultiKindEmissions.parameters`.
     floor : ndarray

@@ -63,9 +63,8 @@ def find_likeliest_start(
         Restricts the starts to those of the full fit, without moves, for a fit on a part of the rows.
     """
     rows = GaussianRows.sample_spherical(blocks, moments.statistic.coordinates, moments.min_variance, _MAX_ROWS)
-    allowed = (
-        () if MOMENTS in start_names and moment_mixture is None else start_names
-    )  # A part without that start tries all.
+    # A part without the moments' start tries all.
+    allowed = () if MOMENTS in start_names and moment_mixture is None else start_names
     labels = label_starts(rows.table, k, allowed) if compete else {}
     shares = {name: shares_of_labels(row_labels, k) for name, row_labels in labels.items()}
     whitened_labels = _label_whitened(rows.table, k, allowed) if compete and shape != "spherical" else {}
@@ -75,7 +74,7 @@ def find_likeliest_start(
         starts = {} if moment_mixture is None else {MOMENTS: moments.to_coordinates(moment_mixture)}
         spherical_start, best = search_mixture(
             rows,
-            starts | {name: rows.start(row_labels) for name, row_labels in shares.items()},
+            starts | {name: rows.start(row_shares) for name, row_shares in shares.items()},
             try_moves and is_spherical,
         )
         if is_spherical:
@@ -84,8 +83,8 @@ def find_likeliest_start(
     shaped_rows = GaussianRows.from_blocks(blocks, moments.columns.mean, shape, _MAX_ROWS, shrink)
     start_shares = {} if start is None else {_SPHERICAL: start}
     shares |= {name: shares_of_labels(row_labels, k) for name, row_labels in whitened_labels.items()}
-    start_shares |= {name: row_labels for name, row_labels in shares.items() if not allowed or name == allowed[-1]}
-    mixtures = {name: shaped_rows.start(row_labels) for name, row_labels in start_shares.items()}
+    start_shares |= {name: row_shares for name, row_shares in shares.items() if not allowed or name == allowed[-1]}
+    mixtures = {name: shaped_rows.start(row_shares) for name, row_shares in start_shares.items()}
     if try_moves or len(mixtures) > 1:
         shaped_start, best = search_mixture(shaped_rows, mixtures, try_moves)
         mixture = best.mixture

@@ -86,10 +86,10 @@ class MixtureMethods(WithCovariates):
         k, halves = len(self.weights_), [half for pair in fitted.halves(n_splits) for half in pair] if n_splits else []
         self._confusions = np.empty((0, k, k))
         if halves:
-            densities = [self._with_answer(fitted, half)._log_densities(fitted.compared_rows) for half in halves]
+            densities = [self._copy_with_answer(fitted, half)._log_densities(fitted.compared_rows) for half in halves]
             self._confusions = measure_confusions(self._log_densities(fitted.compared_rows), densities)
 
-    def _with_answer(self, fitted: Fitted, answer: Any) -> Self:
+    def _copy_with_answer(self, fitted: Fitted, answer: Any) -> Self:
         """Return a copy of the estimator with another answer."""
         model, other_fit = copy(self), copy(fitted)
         other_fit.model = answer

@@ -74,7 +74,7 @@ def search_mixture(rows: GaussianRows, starts: Mapping[str, Mixture], try_moves:
             (rows.climb(rows.start(proposal), effort.move_steps) for proposal in proposals), key=_negative_objective
         )
         finalists = sorted(
-            (rows.climb(proposal.mixture, effort.best_move_steps) for proposal in candidates[: effort.n_best]),
+            (rows.climb(candidate.mixture, effort.best_move_steps) for candidate in candidates[: effort.n_best]),
             key=_negative_objective,
         )
         if not finalists or not finalists[0].objective > best.objective + _MIN_GAIN * rows.size:

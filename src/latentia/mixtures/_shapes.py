@@ -77,7 +77,7 @@ def score_shapes(
     rows = _comparable_rows(blocks, any(shape in ("tied", "full") for shape in shapes))
     folds = list(_folds(rows))
     scores = []
-    for shape in sorted(shapes, key=lambda one: n_parameters(k, width, one)):
+    for shape in sorted(shapes, key=lambda candidate: n_parameters(k, width, candidate)):
         with contextlib.suppress(LatentiaError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             held_out = np.empty(len(rows))

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-_STRENGTHS = np.geomspace(1e-6, 1e4, 16)  # in rows
+_STRENGTHS = np.geomspace(1e-6, 1e4, 16)  # strengths that are compared, in rows
 _MAX_LEFT_OUT = 1 << 16  # entries of the table that are left out one by one
 _MIN_REMAINDER = 1e-9  # keeps logarithms finite
 

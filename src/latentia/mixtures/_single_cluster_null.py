@@ -72,7 +72,7 @@ def build_structure_checks(
     scores = [
         _score_rows(mixture, sample_rows(blocks.group(other_half, folds))[0]) for mixture, _, other_half in halves
     ]
-    fitted, trivial = (np.concatenate(half_fit) for half_fit in zip(*scores, strict=True))
+    fitted, trivial = (np.concatenate(values) for values in zip(*scores, strict=True))
     lines = list[Check]()
     (rows,) = sample_rows(blocks, _MAX_SIMULATED_ROWS)
     parts = [[sample_rows(blocks.group(group, folds))[0] for group in half_fit[1:]] for half_fit in halves]

@@ -49,22 +49,22 @@ def find_view_span(blocks: Blocks, assumes_within: bool) -> ColumnSpan | None:
 
 def select_by_view(span: ColumnSpan, widths: Sequence[int]) -> list[np.ndarray]:
     """Split the kept columns by view; a view without any is an error."""
-    kept = [
+    kept_columns = [
         span.kept[(span.kept >= end - width) & (span.kept < end)] - (end - width)
         for end, width in zip(np.cumsum(widths), widths, strict=True)
     ]
-    for view, columns in enumerate(kept, 1):
+    for view, columns in enumerate(kept_columns, 1):
         if not len(columns):
             raise LatentiaError(
                 f"View {view} has no independent column, so that it cannot distinguish components: remove it."
             )
-    return kept
+    return kept_columns
 
 
-def reduce_views(blocks: Blocks, kept: Sequence[np.ndarray]) -> Blocks:
+def reduce_views(blocks: Blocks, kept_columns: Sequence[np.ndarray]) -> Blocks:
     """Select some columns of each view."""
-    shapes = [(blocks.n_rows, len(columns)) for columns in kept]
-    return blocks.map(lambda block: [select_columns(*pair) for pair in zip(block, kept, strict=False)], shapes)
+    shapes = [(blocks.n_rows, len(columns)) for columns in kept_columns]
+    return blocks.map(lambda block: [select_columns(*pair) for pair in zip(block, kept_columns, strict=False)], shapes)
 
 
 def _join_tables(block: Block) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..passes import Blocks, sample_rows
-from ._columns import Columns, EncodedRows
+from ._columns import ColumnFeatures, Columns
 
 _MAX_SPLITS = 40  # random splits
 _MAX_TRIED = 8  # best splits, which are fitted
@@ -21,7 +21,7 @@ _MAX_ROWS = 10_000  # rows for the correlations
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
-def propose_splits(encoded: EncodedRows, n_components: int, seed: int) -> list[EncodedRows]:
+def propose_splits(encoded: ColumnFeatures, n_components: int, seed: int) -> list[ColumnFeatures]:
     """Propose the best few splits of one view into three."""
     columns, features = encoded.columns, encoded.blocks
     sizes = [columns.free([column]) for column in range(len(columns.names))]
@@ -37,9 +37,9 @@ def propose_splits(encoded: EncodedRows, n_components: int, seed: int) -> list[E
     return [_split_columns(encoded, views) for views in splits[:_MAX_TRIED]]
 
 
-def _split_columns(encoded: EncodedRows, views: list[list[int]]) -> EncodedRows:
+def _split_columns(encoded: ColumnFeatures, views: list[list[int]]) -> ColumnFeatures:
     columns, table = replace(encoded.columns, views=views), encoded.blocks.table()
-    return EncodedRows(
+    return ColumnFeatures(
         columns, Blocks.from_array(*[table[:, _features_of_view(encoded.columns, view)] for view in views])
     )
 

@@ -60,7 +60,7 @@ from ..moments import (
 )
 from ..passes import Blocks, Folds, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
-from ._columns import Columns, EncodedRows, Kinds, Table, learn_columns
+from ._columns import ColumnFeatures, Columns, Kinds, Table, learn_columns
 from ._emissions import FLOOR, Emissions, MultiKindEmissions, UniformEmissions
 from ._linear import build_dependence_checks, compute_linear_scores, compute_linear_shares
 from ._methods import MixtureMethods
@@ -286,12 +286,14 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         self.means_ = layout.split(span.points(np.hstack(self.means_)))
         if "variances_" in vars(self):
             self.variances_ = layout.split(np.maximum(span.variances(np.hstack(self.variances_)), of.LEAST))
-        self._scales = [_standard_deviations(one.moments) for one in observed_columns(rows, n_jobs=self.n_jobs)]
+        self._scales = [
+            _standard_deviations(statistics.moments) for statistics in observed_columns(rows, n_jobs=self.n_jobs)
+        ]
         return self
 
     def _encode(self, X: Any, views: Any) -> Blocks:
         """Encode columns of several kinds as features, with one part per view."""
-        if not isinstance(X, EncodedRows):
+        if not isinstance(X, ColumnFeatures):
             if _is_several(X) and not (isinstance(X, Blocks) and len(X.shapes) == 1):
                 raise LatentiaError("X: expected one table with columns of several kinds; found one table per view.")
             table = Table.from_data(X)
@@ -299,15 +301,15 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
             if views is not None:
                 view_columns = _columns_of_views(views, table.names if table.named else None, len(table.columns))
             columns, cells = learn_columns(table, self.distribution, view_columns)
-            X = EncodedRows(columns, columns.encode(cells, is_fit=True))
+            X = ColumnFeatures(columns, columns.encode(cells, is_fit=True))
             X = self._choose_split(propose_splits(X, self.n_components, self._seed)) if views is None else X
         self._columns = X.columns
         return X.blocks
 
-    def _choose_split(self, splits: Sequence[EncodedRows]) -> EncodedRows:
+    def _choose_split(self, splits: Sequence[ColumnFeatures]) -> ColumnFeatures:
         """Choose the split into views from whose moments a few steps of EM reach the highest likelihood, on some rows."""
 
-        def climb(split: EncodedRows) -> tuple[float, EncodedRows]:
+        def climb(split: ColumnFeatures) -> tuple[float, ColumnFeatures]:
             model = copy(self)
             model._columns, model._layout, model.refine = (
                 split.columns,
@@ -338,7 +340,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
             )
             for part, views in enumerate(layout.view_groups)
         ]  # fmt: skip
-        coordinates, n_passes = [column for column, _ in results], sum(n for _, n in results)
+        coordinates, n_passes = [view for view, _ in results], sum(n for _, n in results)
         squares = emissions is not None and emissions.squares
         statistic = ViewMoments(coordinates, lambda block: (block, folds.of(block.rows)), folds.n, squares=squares)
         sums = accumulate(grouped, statistic, **options)
@@ -479,8 +481,8 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         if self._columns is not None:
-            blocks = X.blocks if isinstance(X, EncodedRows) else self._columns.blocks(X)
-            return [{"X": EncodedRows(self._columns, half)} for half in blocks.split(2, random_state)]
+            blocks = X.blocks if isinstance(X, ColumnFeatures) else self._columns.blocks(X)
+            return [{"X": ColumnFeatures(self._columns, half)} for half in blocks.split(2, random_state)]
         views = None if _is_several(X) else fit_parameters.get("views", self._layout.columns)
         return [{"X": half} for half in _read_views(X, views).split(2, random_state)]
 
@@ -680,7 +682,7 @@ def _read_names(X: Any, views: Any) -> list[list[str]] | None:
 def _is_mixed(distribution: Any, X: Any, views: Any) -> bool:
     """Return True if each column has its own kind, the default for one data frame."""
     if distribution is None:
-        return isinstance(X, EncodedRows) or (views is None and frame_of(X) is not None)
+        return isinstance(X, ColumnFeatures) or (views is None and frame_of(X) is not None)
     return not isinstance(distribution, str) or distribution not in _ONE_KIND
 
 
@@ -722,18 +724,18 @@ def _columns_of_views(views: Any, names: list[str] | None, width: int) -> list[l
     if not isinstance(views, Iterable) or isinstance(views, str):
         raise LatentiaError(f"views={views!r}: expected a list of lists of columns.")
     parts: list[list[int]] = []
-    used: set[int] = set()
+    taken: set[int] = set()
     for i, view in enumerate(views):
         if not isinstance(view, (list, tuple)) and np.ndim(view) != 1:
             raise LatentiaError(f"views: expected a list of columns for each view; view {i + 1} is {view!r}.")
         columns = [_find_column(c, names, width, i) for c in view]
-        shared = used.intersection(columns)
+        shared = taken.intersection(columns)
         if shared or len(set(columns)) < len(columns) or not columns:
             problem = (
                 f"column {min(shared)} is in another view too" if shared else "no column, or one that is named twice"
             )
             raise LatentiaError(f"views: view {i + 1} has {problem}. Give every view its own columns.")
-        used.update(columns)
+        taken.update(columns)
         parts.append(columns)
     return parts
 

@@ -382,9 +382,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             mixture, refinement = _load_rows(self, part, moments).converge(start.shift(-center), self.refine, tolerance)
             return Refined(mixture.shift(center).sorted(), refinement)
         update = SphericalMixtureUpdate(*start[:3], floor=_VARIANCE_FLOOR, min_variance=moments.min_variance)
-        found = refine(update, over(part.rows, self.n_jobs, self.verbose), self.refine, tolerance)
-        means, variance, weights = found.values
-        return Refined(Mixture(means, weights, variance).sorted(), found)
+        refined = refine(update, over(part.rows, self.n_jobs, self.verbose), self.refine, tolerance)
+        means, variance, weights = refined.values
+        return Refined(Mixture(means, weights, variance).sorted(), refined)
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
         mixture: Mixture = fitted.model.parameters
@@ -498,11 +498,11 @@ def _recover_by_moments(
 
 def _load_rows(method: SphericalGaussianMixture, part: Subset, moments: Moments) -> GaussianRows:
     """Load the rows of a part into memory."""
-    center, least, shape = moments.columns.mean, moments.min_variance, method._shape
+    center, min_variance, shape = moments.columns.mean, moments.min_variance, method._shape
     if method._gaps is not None:
-        return ObservedRows.from_completed(part.rows, method._gaps, center, shape, least, method.shrink)
+        return ObservedRows.from_completed(part.rows, method._gaps, center, shape, min_variance, method.shrink)
     if shape == "spherical":
-        return GaussianRows.all_spherical(part.rows, center, least)
+        return GaussianRows.all_spherical(part.rows, center, min_variance)
     return GaussianRows.from_blocks(part.rows, center, shape, shrink=method.shrink)
 
 

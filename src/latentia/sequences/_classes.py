@@ -72,7 +72,7 @@ class _NeighbourCounts:
 
 
 class _NeighbourStatistic:
-    """Statistic: `_Sums`."""
+    """Statistic: `_NeighbourCounts`."""
 
     def __init__(self, n_symbols: int) -> None:
         self.n_symbols = n_symbols

@@ -102,7 +102,7 @@ class Counts(Vectors):
         indicator_covariances = (
             np.minimum(at_most_threshold[..., None], at_most_threshold[..., None, :])
             - at_most_threshold[..., None] * at_most_threshold[..., None, :]
-        )  # of a threshold and another
+        )
         cross = np.einsum("k,kdi->di", weights, rates * (below_threshold - at_most_threshold))
         covariance = np.zeros((d * (1 + m), d * (1 + m)))
         covariance[np.arange(d), np.arange(d)] = weights @ chain.emissions

@@ -251,7 +251,7 @@ def views_from_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarr
     projection[s:] /= _DISCOUNTS[0]
     cubes = np.array(
         [np.einsum("mij,ip,jr->mpr", view, projection, projection, optimize=True) for view in views]
-    )  # of each symbol
+    )  # third moments for each symbol
     past_sums, future_sums = (
         views[..., :s].sum(axis=3) @ projection,
         views[:, :, :s].sum(axis=2) @ projection,

@@ -171,7 +171,7 @@ class Steps:
         Lengths of the sequences.
     occurrences : ndarray of int, shape (M,)
         Occurrences of the symbols.
-    scored : Scored
+    scored : StepScores
     counts : list of list of csr_array, (M, M)
         Pairs at lags 1, 2, ... in each part.
     distinct : csr_array of shape (M, M)
@@ -363,7 +363,7 @@ class PairMethod:
         c2 = max(1 - edge**2 / (4 * signal**2), 0.05)
         shares, memory = compute_stationary(chain.transmat), float(np.trace(chain.transmat) - 1)
         product = shares[0] * shares[1] * max(abs(memory), 0.02) * gain
-        length = signal / product  # of delta in scaled coordinates, squared
+        length = signal / product  # squared length of delta in scaled coordinates
         spread = space.marginals / space.scale
         spread /= spread.sum()
         direction = space.scale * length * ((1 - c2) ** 2 * space.marginals + c2 * (1 - c2) * spread)

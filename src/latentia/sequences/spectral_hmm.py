@@ -1064,7 +1064,8 @@ def _compare_on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chai
         pieces = [piece for block in sample for piece in _split_sequences(block)]
         gained += [log_likelihood(*moments.kind.recursion_arguments(chain, piece)) / len(piece[0]) for piece in pieces]
         trivial += [
-            float(one.mean()) for one in np.split(independent, np.cumsum([len(piece[0]) for piece in pieces])[:-1])
+            float(scores.mean())
+            for scores in np.split(independent, np.cumsum([len(piece[0]) for piece in pieces])[:-1])
         ]
     return trivial_checks(
         np.array(gained), np.array(trivial), extra=0, n_rows=blocks.n_rows, against=against, unit="step"

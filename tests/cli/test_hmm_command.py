@@ -186,13 +186,13 @@ def test_missing_steps(call, refused, rows, chain, words, vectors, tmp_path):
 def test_what_is_held_out():
     steps = np.array([*"ab" * 20, "z", *"ab" * 20])
     one = command.Sequences(steps, np.array([81]), ["1"], None, [], "x")
-    train, test, what = command._held_out(one)
+    train, test, what = command._hold_out(one)
     assert what == "a tenth of every sequence"
     assert 7 <= test.lengths.sum() <= 9
     assert train.lengths.sum() + test.lengths.sum() == 81
     assert "".join(train.steps[: train.lengths[0]]) == "".join(steps[: train.lengths[0]])
     many = command.Sequences(np.array([*"abc" * 30]), np.full(30, 3), [], None, [], "x")
-    train, test, what = command._held_out(many)
+    train, test, what = command._hold_out(many)
     assert what == "one sequence in ten"
     assert train.lengths.tolist() == [3] * 27
     assert test.lengths.tolist() == [3] * 3
@@ -200,7 +200,7 @@ def test_what_is_held_out():
     lone = np.array([*"abc" * 30])
     first = int(np.flatnonzero(command.Folds(10, 1).of(np.arange(30)) == 0)[0])
     lone[3 * first + 1] = "q"
-    train, test, _ = command._held_out(command.Sequences(lone, np.full(30, 3), [], None, [], "x"))
+    train, test, _ = command._hold_out(command.Sequences(lone, np.full(30, 3), [], None, [], "x"))
     assert test.lengths.tolist() == [1, 1, 3, 3]
     assert "q" not in test.steps
 

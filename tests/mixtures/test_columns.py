@@ -167,7 +167,7 @@ def test_what_cannot_be_used_is_told(frame, model):
         MultiViewMixture(2, distribution={"category 0": "gaussian"}).fit(frame)
     with pytest.raises(LatentiaError, match="column 'number 0': expected a count"):
         MultiViewMixture(2, distribution={"number 0": "poisson"}).fit(frame)
-    with pytest.raises(LatentiaError, match="3,000 categories in 3,000 rows of column 'id'"):
+    with pytest.raises(LatentiaError, match="column 'id': 3,000 categories in 3,000 rows"):
         MultiViewMixture(2).fit(frame.assign(id=[f"row {i}" for i in range(len(frame))]))
     with pytest.raises(LatentiaError, match="'number 0' of X has type .*dates"):
         MultiViewMixture(2).fit(frame.assign(**{"number 0": pd.Timestamp("2020-01-01")}))

@@ -144,7 +144,7 @@ def _parse_views(
         if value is not None:
             raise LatentiaError(f"{option}: --views names the columns already; leave {option} out.")
     if scale is not None:
-        raise LatentiaError("--scale: --views scales every column itself; leave --scale out.")
+        raise LatentiaError("--scale: with --views every column has its own scale; leave it out.")
     if distribution is not None:
         check_choice("--distribution", distribution, ("bernoulli", "gaussian"))
     groups = [split_names(group) or [] for group in views.split(";") if group.strip()]

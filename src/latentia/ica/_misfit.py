@@ -108,10 +108,8 @@ def measure_cumulant_fit(
     )
     other_part, other_noise = residual - joint_part, max(noise - joint_noise, np.finfo(float).tiny)
     entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - (k * n_sources if is_noisy else k * (k + 1) // 2)
-    limit, ratio = (
-        _compute_limit(entries, len(noises)),
-        max(residual / max(noise, np.finfo(float).tiny), other_part / other_noise),
-    )
+    limit = _compute_limit(entries, len(noises))
+    ratio = max(residual / max(noise, np.finfo(float).tiny), other_part / other_noise)
     excess = max(other_part - (limit if is_noisy else 1.0) * other_noise, 0.0) if ratio > limit else 0.0
     size = float(residual + kurtosis @ kurtosis)
     misfit = Misfit(float(ratio), float(np.sqrt(excess / size)))

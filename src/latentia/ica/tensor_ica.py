@@ -352,9 +352,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         parts = fitted.errors(min(self.n_splits, 1) if self.refine and not recovery.noisy else self.n_splits)
         if parts.errors is not None and recovery.rival and recovery.rival_error <= _MAX_TRUSTED_ERROR:
             fitted.rival = _RIVAL_NOTE
-            distances = np.round(
-                _crosstalk(recovery.rival.matrix @ fitted.model.inverse), 4
-            )  # Later digits are rounding errors.
+            # Later digits are rounding errors.
+            distances = np.round(_crosstalk(recovery.rival.matrix @ fitted.model.inverse), 4)
             tolerance = (_RIVAL_FACTOR * parts.errors) ** 2
             parts = parts.widened(np.sqrt(np.maximum(distances**2 - tolerance, 0.0)), self._farthest)
         parts = parts.widened(np.full(moments.size, cumulant.bias), self._farthest)
@@ -398,11 +397,9 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         else:
             self.whitening_ = _compute_signal_whitening(recovery, moments, components) / unit
         self.noise_covariance_ = _compute_noise_covariance(recovery, moments)
-        self.kurtosis_, self.n_iter_, self.refinement_ = (
-            recovery.kurtosis,
-            int(unmixing.n_iter),
-            unmixing.log_likelihood,
-        )
+        self.kurtosis_ = recovery.kurtosis
+        self.n_iter_ = int(unmixing.n_iter)
+        self.refinement_ = unmixing.log_likelihood
         self.converged_ = (
             recovery.noisy.converged if recovery.noisy else unmixing.turn is not None and unmixing.turn < MAX_TURN
         )

@@ -372,11 +372,9 @@ def learn_columns(table: Table, distribution: Any, views: Any = None) -> tuple[C
     if [] in view_places:
         raise LatentiaError(f"View {view_places.index([]) + 1} says nothing that others do not: remove it.")
     chosen = [chosen[i] for i in independent]
-    kinds, values, positions = (
-        [kinds[i] for i in independent],
-        [values[i] for i in independent],
-        [positions[i] for i in independent],
-    )
+    kinds = [kinds[i] for i in independent]
+    values = [values[i] for i in independent]
+    positions = [positions[i] for i in independent]
     names = [column.name for column in chosen]
     return Columns(names, kinds, values, view_places, positions, len(table.columns), table.named), chosen
 

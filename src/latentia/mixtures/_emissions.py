@@ -94,10 +94,8 @@ class UniformEmissions:
         if is_invalid.any():
             place = np.argwhere(is_invalid)[0]
             if sparse.issparse(table):
-                row, column = (
-                    int(np.searchsorted(table.indptr, place[0], side="right")) - 1,
-                    int(table.indices[place[0]]),
-                )
+                row = int(np.searchsorted(table.indptr, place[0], side="right")) - 1
+                column = int(table.indices[place[0]])
             else:
                 row, column = map(int, place)
             raise LatentiaError(

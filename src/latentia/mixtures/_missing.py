@@ -59,10 +59,8 @@ class ObservedRows(GaussianRows):
     ) -> ObservedRows:
         """Build from some completed rows of a table, and the gaps of all its rows."""
         parts = [(block.rows, np.asarray(block[0], dtype=np.float64)) for block in blocks]
-        table, part_gaps = (
-            np.vstack([rows for _, rows in parts]) - center,
-            gaps[np.concatenate([row_numbers for row_numbers, _ in parts])],
-        )
+        table = np.vstack([rows for _, rows in parts]) - center
+        part_gaps = gaps[np.concatenate([row_numbers for row_numbers, _ in parts])]
         if shape == "spherical":
             return cls(table, shape, table.shape[1], min_variance, (table**2).sum(axis=1), gaps=part_gaps)
         plain = GaussianRows.from_blocks(Blocks.from_array(table), np.zeros(table.shape[1]), shape, shrink=shrink)
@@ -139,10 +137,8 @@ def build_gaps_checks(gaps: np.ndarray, rows: np.ndarray, mixture: Mixture, seed
     share = Check("missing cells", "share", float(gaps.mean()), None, meaning, "the model")
 
     def expect(is_observed: np.ndarray, target_columns: np.ndarray) -> np.ndarray:
-        conditional, expectation = (
-            _condition_cells(mixture, rows, np.isnan(rows) | ~is_observed),
-            np.zeros((len(rows), len(target_columns))),
-        )
+        conditional = _condition_cells(mixture, rows, np.isnan(rows) | ~is_observed)
+        expectation = np.zeros((len(rows), len(target_columns)))
         shares = normalised(conditional.log_density() + log(mixture.weights), mixture.weights)[0]
         for k in range(len(mixture.weights)):
             for places, filled, _ in conditional.expected(k):

@@ -26,12 +26,8 @@ Shape: TypeAlias = str
 _MIN_HALF = 2  # rows of a half
 _SWEEPS = 3  # steps of k-means with two centres
 _POWER_STEPS = 10  # power iterations towards the longest direction
-_MIN_VARIANCE = {
-    "spherical": 1e-6,
-    "diag": 1e-6,
-    "full": 0.02,
-    "tied": 1e-6,
-}  # smallest variance of a cluster, as a share of the data's variance, or for "full" of its own
+# Smallest variance of a cluster, as a share of the data's variance, or for "full" of its own.
+_MIN_VARIANCE = {"spherical": 1e-6, "diag": 1e-6, "full": 0.02, "tied": 1e-6}
 _NEIGHBOURS = 8  # nearest clusters with which a cluster may merge
 
 

@@ -33,10 +33,7 @@ from ._spherical_update import spherical_log_density
 
 _VARIANCE_FLOOR = 1e-3  # smallest variance of a spherical component, as a share of the mean variance at the start
 _RIDGE = 1e-6  # added to all variances of other shapes, as a share of the mean variance of a column
-_SHRUNK_RIDGE, _MIN_COLUMN_VARIANCE = (
-    1e-8,
-    1e-3,
-)  # ridge of shrunk matrices, if columns have more than this share of variance
+_SHRUNK_RIDGE, _MIN_COLUMN_VARIANCE = 1e-8, 1e-3  # ridge of shrunk matrices, for columns above this share of variance
 _MIN_GAIN = 1e-4  # gain of the last step in a search, in nats per row
 _MAX_STEPS = 500
 _MAX_PRIOR_UPDATES = 5

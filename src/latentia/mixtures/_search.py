@@ -43,9 +43,8 @@ class Effort:
     rounds: int = 2
 
 
-_SHAPED_EFFORT = Effort(
-    race_steps=12, winner_steps=20, moves=6, move_steps=4, best_move_steps=10, n_best=2, rounds=4
-)  # The steps of these shapes cost more.
+# The steps of other shapes cost more.
+_SHAPED_EFFORT = Effort(race_steps=12, winner_steps=20, moves=6, move_steps=4, best_move_steps=10, n_best=2, rounds=4)
 EFFORTS = {"spherical": Effort(), "diag": _SHAPED_EFFORT, "full": _SHAPED_EFFORT, "tied": _SHAPED_EFFORT}
 
 

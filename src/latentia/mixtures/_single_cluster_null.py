@@ -29,11 +29,8 @@ _MIN_VARIANCE_SHARE = 1e-8  # Narrower directions, relative to the widest one, a
 _MAX_SIMULATED_ROWS = 3000
 _SHAPE_REMEDY = "One Gaussian predicts rows better than components of this shape: compare with another covariance_type."
 _SHAPE_ALLOWANCE = 0.2  # gain of a cloud of another shape, in nats per row; cubes gain up to 0.15
-_WINDOW, _VALLEY_SHARE, _VALLEY_DEVIATIONS = (
-    0.125,
-    0.5,
-    2.0,
-)  # width, in distances of two means; share of the rows in a valley; standard errors
+_WINDOW = 0.125  # half width of the window for counts, as a share of the distance of two means
+_VALLEY_SHARE, _VALLEY_DEVIATIONS = 0.5, 2.0  # share of the rows in a valley, and standard errors
 _DEVIATIONS = 2.0  # standard errors of a gain in held-out rows
 
 

@@ -311,11 +311,9 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
 
         def climb(split: ColumnFeatures) -> tuple[float, ColumnFeatures]:
             model = copy(self)
-            model._columns, model._layout, model.refine = (
-                split.columns,
-                _build_column_layout(split.columns, split.blocks),
-                _RACE_STEPS,
-            )
+            model._columns = split.columns
+            model._layout = _build_column_layout(split.columns, split.blocks)
+            model.refine = _RACE_STEPS
             model._check_count(split.blocks)
             rows = Blocks.from_array(*sample_rows(split.blocks, _RACE_ROWS))
             folds = model._assign_folds(rows)

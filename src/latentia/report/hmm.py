@@ -81,10 +81,8 @@ def summarize_hmm(
                 f"lengths add up to {lengths.sum()}, and the data has {len(steps)} steps: they must agree."
             )
         data_size = f"{count(len(lengths), 'sequence')} of {content} ({len(steps):,} steps in all)"
-        headline, rows = (
-            f"{count(size, 'state')} in {data_size}.",
-            build_rows_table(model, steps, lengths, names, row_labels),
-        )
+        headline = f"{count(size, 'state')} in {data_size}."
+        rows = build_rows_table(model, steps, lengths, names, row_labels)
     state_columns = _build_state_columns(model, symbols, evidence)
     paths = () if rows is None else (rows, lengths)
     words, *parts = (
@@ -171,7 +169,7 @@ def _describe_error(evidence: Any, symbols: bool, is_two_state: bool) -> str:
             f"{method}'s means move estimates their distance from the truth, in standard deviations of the columns. {grades} "
             "The limit depends on the distances between the states."
         )
-    noise = "The distance of a state from the truth, estimated from the noise in the pairs of neighbours"
+    noise = "The distance of a state from the truth, computed from the noise in the pairs of neighbours"
     return (
         f"{noise if is_two_state else f'{method} moves estimates its distance from the truth'}. The error is the sum of the "
         f"differences of all its symbol probabilities: 0 is perfect, 2 means that no symbol is right. {grades} The limit is 0.4"
@@ -254,11 +252,9 @@ def _summarize_symbols(
     model: Any, state_columns: tuple[Column, ...], steps: Any, rows: Table | None = None, lengths: Any = ()
 ) -> tuple[Any, ...]:
     """Summarize states of symbols: columns of words, the file of the most probable symbols, and bars."""
-    emissions, lifts, names = (
-        model.emissionprob_,
-        emission_lifts(model, steps),
-        [str(symbol) for symbol in model.symbols_],
-    )
+    emissions = model.emissionprob_
+    lifts = emission_lifts(model, steps)
+    names = [str(symbol) for symbol in model.symbols_]
     ranked = np.argsort(-emissions, axis=1, kind="stable")
     by_weight = np.argsort(-emissions * np.log(np.maximum(lifts, 1e-12)), axis=1, kind="stable")[:, :_MAX_SYMBOLS]
     probable = [

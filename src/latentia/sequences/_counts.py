@@ -94,10 +94,8 @@ class Counts(Vectors):
     def noise(self, chain: Chain, deviations: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Compute the covariance of counts and indicators in a state: cov(x, 1{x <= q}) = rate (F(q - 1) - F(q))."""
         (d, m), rates = self.thresholds.shape, chain.emissions[:, :, None]
-        at_most_threshold, below_threshold = (
-            pdtr(self.thresholds, rates),
-            pdtr(np.maximum(self.thresholds - 1, 0), rates),
-        )
+        at_most_threshold = pdtr(self.thresholds, rates)
+        below_threshold = pdtr(np.maximum(self.thresholds - 1, 0), rates)
         below_threshold = np.where(self.thresholds >= 1, below_threshold, 0.0)
         indicator_covariances = (
             np.minimum(at_most_threshold[..., None], at_most_threshold[..., None, :])
@@ -247,10 +245,8 @@ def _score_wandering_rates(
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     decay = memory ** (np.arange(len(rows)) - starts)[:, None]
     discounted_sums = lfilter([0.0, memory], [1.0, -memory], rows, axis=0)
-    past_total, past_steps = (
-        np.maximum(discounted_sums - decay * discounted_sums[starts], 0.0),
-        memory * (1 - decay) / (1 - memory),
-    )
+    past_total = np.maximum(discounted_sums - decay * discounted_sums[starts], 0.0)
+    past_steps = memory * (1 - decay) / (1 - memory)
     shape, rate = mean * inverse_scale + past_total + _MIN_RATE, inverse_scale + past_steps
     logs = gammaln(shape + rows) - gammaln(shape) - gammaln(rows + 1)
     return np.asarray(logs + shape * np.log(rate / (rate + 1)) - rows * np.log1p(rate))

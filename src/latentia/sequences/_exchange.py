@@ -100,10 +100,8 @@ def _exchange(
                     previous_counts[classes[preceders[place]]] += previous_times[place]
             old_class = classes[x]
             _shift(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, old_class, -1.0)
-            best, highest = (
-                old_class,
-                _gain(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, old_class),
-            )
+            best = old_class
+            highest = _gain(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, old_class)
             for b in range(k):
                 gain = _gain(class_pairs, row_totals, column_totals, next_counts, previous_counts, self_pairs, b)
                 if gain > highest + 1e-9:

@@ -249,13 +249,10 @@ def views_from_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarr
     projection[:s, : basis.shape[1]] = basis
     projection[s:-1, basis.shape[1] :], projection[-1, basis.shape[1] :] = basis, -average
     projection[s:] /= _DISCOUNTS[0]
-    cubes = np.array(
-        [np.einsum("mij,ip,jr->mpr", view, projection, projection, optimize=True) for view in views]
-    )  # third moments for each symbol
-    past_sums, future_sums = (
-        views[..., :s].sum(axis=3) @ projection,
-        views[:, :, :s].sum(axis=2) @ projection,
-    )  # (G, S, 2 b)
+    # Third moments for each symbol.
+    cubes = np.array([np.einsum("mij,ip,jr->mpr", view, projection, projection, optimize=True) for view in views])
+    past_sums = views[..., :s].sum(axis=3) @ projection  # (G, S, 2 b)
+    future_sums = views[:, :, :s].sum(axis=2) @ projection
     counts = views[:, :, :s, :s].sum(axis=(2, 3))
     return {
         "n": counts.sum(axis=1), "third": np.einsum("gmpr,mq->gpqr", cubes, basis),

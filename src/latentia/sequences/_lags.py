@@ -60,10 +60,8 @@ def build_step_views(block: Block, coordinates: Coordinates, average: np.ndarray
         future[starts] += weight * centred[starts + lag]
     inner_steps = find_pair_starts(lengths, 2) + 1
     groups = folds.of(block.rows[inner_steps])
-    previous, following = (
-        np.hstack([y[inner_steps - 1], past[inner_steps]]),
-        np.hstack([y[inner_steps + 1], future[inner_steps]]),
-    )
+    previous = np.hstack([y[inner_steps - 1], past[inner_steps]])
+    following = np.hstack([y[inner_steps + 1], future[inner_steps]])
     return [previous, block[0][inner_steps], following], groups
 
 

@@ -92,11 +92,9 @@ def _split_state(chain: Chain, state: int, scores: np.ndarray) -> Chain:
     """Replace a state by two persistent states that prefer symbols of high or of low scores."""
     k = len(chain.startprob)
     halves, origins = [state, k], np.append(np.arange(k), state)
-    startprob, transmat, emissions = (
-        chain.startprob[origins],
-        chain.transmat[np.ix_(origins, origins)],
-        chain.emissions[origins],
-    )
+    startprob = chain.startprob[origins]
+    transmat = chain.transmat[np.ix_(origins, origins)]
+    emissions = chain.emissions[origins]
     startprob[halves] /= 2
     transmat[:, halves] /= 2
     transmat[halves, halves] *= _STAY_FACTOR

@@ -373,10 +373,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         coordinates = fit_leading_coordinates(lags.__matmul__, size, center, scale, False, random_state=self._seed)
         average, folds = marginal @ coordinates.basis, Folds()
         starts = StartSums(int(tables["starts"].sum()), tables["starts"] @ coordinates.basis, coordinates)
-        statistic, state = (
-            _build_view_statistic(coordinates, marginal, folds, False),
-            views_from_sums(sums, coordinates, average),
-        )
+        statistic = _build_view_statistic(coordinates, marginal, folds, False)
+        state = views_from_sums(sums, coordinates, average)
         return _Moments(
             self._kind, marginal, deviations, statistic, state, starts, folds, 1, lengths, lengths, scaling.max_states
         )
@@ -465,9 +463,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         kind, e_step = moments.kind, over(part.rows, self.n_jobs, self.verbose)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
         won = race_updates(updates, e_step, self.refine, _RACE_STEPS, most={"classes": _RACE_STEPS})
-        n_passes = (
-            won.n_steps + (len(starts) > 1) + (isinstance(kind, Counts) and len(starts) > 1)
-        )  # roots of some rows
+        # A race takes one more pass, and with counts another for the roots of some rows.
+        n_passes = won.n_steps + (len(starts) > 1) + (isinstance(kind, Counts) and len(starts) > 1)
         refined = _ChainFit(kind.build_chain(won.reached.values), won.reached, won.name, n_passes)
         if isinstance(kind, Vectors) and kind.covariance != "diag":
             refined = _fit_covariances(refined, starts, kind, moments.deviations, e_step, self.refine)
@@ -476,11 +473,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
         chain: Chain = fitted.model.parameters
         self._chain, self._deviations = chain, fitted.moments.deviations
-        self.startprob_, self.transmat_, self.weights_ = (
-            chain.startprob,
-            chain.transmat,
-            chain.compute_shares(fitted.moments.lengths),
-        )
+        self.startprob_ = chain.startprob
+        self.transmat_ = chain.transmat
+        self.weights_ = chain.compute_shares(fitted.moments.lengths)
         if chain.variances is None:
             self.emissionprob_ = chain.emissions
             counts = np.round(fitted.moments.marginal * fitted.moments.observed_lengths.sum())
@@ -551,10 +546,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         chain, unseen, n = self._chain, np.empty(0, int), 0
         if chain.variances is None and self.unseen_.any():
             is_new = np.asarray(~chain.emissions.any(axis=0))
-            chain, unseen = (
-                replace(chain, emissions=add_unseen_symbols(chain.emissions, self.unseen_, is_new)),
-                np.flatnonzero(is_new),
-            )
+            chain = replace(chain, emissions=add_unseen_symbols(chain.emissions, self.unseen_, is_new))
+            unseen = np.flatnonzero(is_new)
         for block in self._encode(X, lengths, reset=False):
             n += int(np.isin(block[0], unseen).sum()) if len(unseen) else 0
             yield int((~self._kind.missing(block[0])).sum()), self._kind.recursion_arguments(chain, block)
@@ -956,11 +949,9 @@ def _check_changes(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
 
 def _check_state_split(chain: Chain, moments: _Moments, steps: _Steps) -> tuple[Check, np.ndarray]:
     """Check the gain of splitting a state on sampled stretches; if it is large, also return how far each state then moves."""
-    kind, k, sample = (
-        moments.kind,
-        len(chain.startprob),
-        sample_stretches(steps.observed, _SAMPLE_STEPS, _SAMPLE_STRETCH),
-    )
+    kind = moments.kind
+    k = len(chain.startprob)
+    sample = sample_stretches(steps.observed, _SAMPLE_STEPS, _SAMPLE_STRETCH)
     basis, is_complete = moments.statistic.coordinates[1].basis, sample.n_rows == steps.observed.n_rows
     gain, split_chain = try_state_split(kind, chain, sample, basis, moments.deviations, is_complete)
     check = Check(
@@ -984,10 +975,8 @@ def _weigh_moments(refined: _ChainFit, fitted: Fitted, parts: PartErrors) -> tup
     moments: _Moments = fitted.moments
     if fitted.recovered is None:
         return parts, [_note_missing_moments(moments)]
-    measured, separations = (
-        _measure_tensor(fitted.recovered, moments),
-        moments.kind.state_separations(refined.parameters, moments.deviations),
-    )
+    measured = _measure_tensor(fitted.recovered, moments)
+    separations = moments.kind.state_separations(refined.parameters, moments.deviations)
     misfits = _compute_misfits(refined.parameters, fitted.recovered, moments, measured.surplus)
     refines = len(refined.refinement.log_likelihood) > 0
     lines = [*misfits.checks("states", "past and future", "features", refines), *tensor_checks(measured)]

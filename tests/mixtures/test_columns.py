@@ -165,13 +165,13 @@ def test_what_cannot_be_used_is_told(frame, model):
         MultiViewMixture(2, distribution={"number 0": "normal"}).fit(frame)
     with pytest.raises(LatentiaError, match="column 'category 0': '.' is text, and a number is needed"):
         MultiViewMixture(2, distribution={"category 0": "gaussian"}).fit(frame)
-    with pytest.raises(LatentiaError, match="column 'number 0': expected a count"):
+    with pytest.raises(LatentiaError, match="column 'number 0': .*expected a count"):
         MultiViewMixture(2, distribution={"number 0": "poisson"}).fit(frame)
     with pytest.raises(LatentiaError, match="column 'id': 3,000 categories in 3,000 rows"):
         MultiViewMixture(2).fit(frame.assign(id=[f"row {i}" for i in range(len(frame))]))
     with pytest.raises(LatentiaError, match="'number 0' of X has type .*dates"):
         MultiViewMixture(2).fit(frame.assign(**{"number 0": pd.Timestamp("2020-01-01")}))
-    with pytest.raises(LatentiaError, match="no cell in column 'number 1'"):
+    with pytest.raises(LatentiaError, match="All cells of column 'number 1' are missing"):
         MultiViewMixture(2).fit(frame.assign(**{"number 1": np.nan}))
     with pytest.raises(LatentiaError, match="Expected a column 'count 3', as in the fit"):
         model.predict(frame.drop(columns="count 3"))

@@ -206,14 +206,14 @@ class Column(NamedTuple):
         if is_wrong.any():
             row = int(np.argmax(is_wrong))
             text = f"{cells[row]:g}" if np.isfinite(cells[row]) else "infinity" if cells[row] > 0 else "-infinity"
-            raise LatentiaError(f"Row {row}, {self.place}: expected a number whose powers are finite; found {text}.")
+            raise LatentiaError(f"Row {row}, {self.place}: {text}; expected a number whose powers are finite.")
         if kind == "poisson":
             is_wrong = (cells < 0) | (cells != np.rint(cells)) & ~np.isnan(cells)
             if is_wrong.any():
                 row = int(np.argmax(is_wrong))
                 raise LatentiaError(
-                    f"Row {row}, {self.place}: expected a count (a whole number from 0); found {cells[row]:g}. 'gaussian' "
-                    "takes other numbers."
+                    f"Row {row}, {self.place}: {cells[row]:g}; expected a count, a whole number from 0. 'gaussian' takes "
+                    "other numbers."
                 )
         return cells
 

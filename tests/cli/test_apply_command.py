@@ -282,7 +282,7 @@ def test_other_models_from_python(call, rows, tmp_path):
         call("apply", _saved(topics, tmp_path), tmp_path / "x.txt", "--out", tmp_path / "c")
     data = planted.product_mixture(3000, n_components=2, n_features=9)
     views = MultiViewMixture(2, distribution="bernoulli").fit(data.X, views=[range(3), range(3, 6), range(6, 9)])
-    with pytest.raises(LatentiaError, match="does not say which columns its views are"):
+    with pytest.raises(LatentiaError, match="does not name the columns of its views"):
         call("apply", _saved(views, tmp_path), tmp_path / "x.txt", "--out", tmp_path / "c")
 
 

@@ -155,8 +155,8 @@ def test_a_saved_model_is_a_start(call, refused, text, vectors, tmp_path):
     again = latentia.load(tmp_path / "again" / "model.npz")
     assert again.start_ == "init"
     np.testing.assert_allclose(again.emissionprob_, latentia.load(model).emissionprob_, atol=0.02)
-    assert "ask for as many with -k 3" in refused("hmm", text, "-k", 2, "--init", model)
-    assert "a chain of columns of numbers is needed" in refused(
+    assert "use -k 3" in refused("hmm", text, "-k", 2, "--init", model)
+    assert "expected a chain of columns of numbers" in refused(
         "hmm", vectors, "-k", 3, "--columns", "pulse,pressure", "--init", model
     )
 
@@ -186,13 +186,13 @@ def test_missing_steps(call, refused, rows, chain, words, vectors, tmp_path):
 def test_what_is_held_out():
     steps = np.array([*"ab" * 20, "z", *"ab" * 20])
     one = command.Sequences(steps, np.array([81]), ["1"], None, [], "x")
-    train, test, what = command._held_out(one)
+    train, test, what = command._hold_out(one)
     assert what == "a tenth of every sequence"
     assert 7 <= test.lengths.sum() <= 9
     assert train.lengths.sum() + test.lengths.sum() == 81
     assert "".join(train.steps[: train.lengths[0]]) == "".join(steps[: train.lengths[0]])
     many = command.Sequences(np.array([*"abc" * 30]), np.full(30, 3), [], None, [], "x")
-    train, test, what = command._held_out(many)
+    train, test, what = command._hold_out(many)
     assert what == "one sequence in ten"
     assert train.lengths.tolist() == [3] * 27
     assert test.lengths.tolist() == [3] * 3
@@ -200,7 +200,7 @@ def test_what_is_held_out():
     lone = np.array([*"abc" * 30])
     first = int(np.flatnonzero(command.Folds(10, 1).of(np.arange(30)) == 0)[0])
     lone[3 * first + 1] = "q"
-    train, test, _ = command._held_out(command.Sequences(lone, np.full(30, 3), [], None, [], "x"))
+    train, test, _ = command._hold_out(command.Sequences(lone, np.full(30, 3), [], None, [], "x"))
     assert test.lengths.tolist() == [1, 1, 3, 3]
     assert "q" not in test.steps
 
@@ -252,7 +252,7 @@ def test_no_second_state(call, tmp_path):
             ["--two-state", "-k", "3"],
             "-k 3: --two-state has two states; give one of the two options",
         ),
-        ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state is for symbols, and these steps are numbers"),
+        ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state needs symbols, but these steps are numbers"),
         ("x.txt", "a b c\n", ["--column", "a"], "a text file has no columns; leave --column out"),
         ("x.txt", "a b c\n", ["--two-state", "-k", "2:3"], "-k 2:3: --two-state has two states"),
         (
@@ -272,7 +272,7 @@ def test_no_second_state(call, tmp_path):
         ("x.csv", "a,b\nx,1\n,2\n", ["--column", "a"], "x.csv, line 3, column 'a': no value"),
         ("x.csv", "a,b\n1.5,1\nn/a,2\n", [], "x.csv, line 3, column 'a': no value ('n/a')"),
         ("x.csv", "a,b\n1.5,1\n2.5,2\n", ["--lower"], "are for symbols"),
-        ("x.txt", "a b a b a\n", ["-k", "2", "--covariance", "full"], "is for columns of numbers"),
+        ("x.txt", "a b a b a\n", ["-k", "2", "--covariance", "full"], "needs columns of numbers"),
         ("x.txt", "a b a b a\n", ["--covariance", "round"], "--covariance 'round': use one of diag, full, tied"),
         (
             "x.txt",

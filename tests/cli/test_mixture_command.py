@@ -119,11 +119,11 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
         ("a,b\n1,2\n2,1\n", ["--columns", "a,z"], "no column 'z', which --columns names. There are a, b."),
         ("a,b\n1,2\n2,1\n", ["--ignore", "z"], "no column 'z', which --ignore names"),
         ("a,b\n1,2\n2,1\n", ["--columns", "a", "--ignore", "a"], "both name 'a'"),
-        ("a,b\n1,2\n2,1\n", ["--views", "a;b"], "2 groups of columns; three or more"),
+        ("a,b\n1,2\n2,1\n", ["--views", "a;b"], "expected three or more groups of columns"),
         ("a,b\n1,2\n2,1\n", ["--views", "a;b;a"], "--views names 'a' twice"),
         ("a,b\n1,2\n2,1\n", ["--views", "a;b;c"], "no column 'c', which --views names"),
         ("a,b\n1,2\n2,1\n", ["--views", "a;b;c", "--no-scale"], "leave it out"),
-        ("a,b\n1,2\n2,1\n", ["--distribution", "gaussian"], "--distribution is for --views"),
+        ("a,b\n1,2\n2,1\n", ["--distribution", "gaussian"], "--distribution needs --views"),
     ],
 )
 def test_bad_input(refused, tmp_path, content, options, message):
@@ -236,7 +236,7 @@ def test_effects_of_other_columns(call, rows, patients, tmp_path):
     [
         (["--effects", "~ weight"], "no column 'weight', which --effects '~ weight' names"),
         (["--effects", "~ age +"], "--effects '~ age +': It cannot be read"),
-        (["--effects", "~ age", "--columns", "a,age"], "learned from 'age', which --columns names"),
+        (["--effects", "~ age", "--columns", "a,age"], "column 'age' is also in --columns"),
         (["--effects", "~ age", "--cluster", "ward"], "no column 'ward'"),
         (["--cluster", "site", "--columns", "a,b"], "belongs to --effects"),
     ],

@@ -13,7 +13,7 @@ from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.likelihood import WordSampler
 from latentia.metrics import match_components
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
-from latentia.mixtures._corrected import ClassMemberships, corrected
+from latentia.mixtures._deconvolution import ClassMemberships, correct_memberships
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from latentia.topics._unbiased import DocumentMemberships
 
@@ -119,7 +119,7 @@ def test_corrected_memberships_are_right_on_average() -> None:
     labels = np.eye(3)[data.labels[shifted]]
     mean = (labels.T @ members.shares) / labels.sum(axis=0)[:, None]
     np.testing.assert_allclose(mean, np.eye(3), atol=0.04)
-    plain = corrected(-squares[shifted] / 2)[0]
+    plain = correct_memberships(-squares[shifted] / 2)[0]
     assert np.abs((labels.T @ plain) / labels.sum(axis=0)[:, None] - np.eye(3)).max() > 0.2
     np.testing.assert_allclose(members.shares.sum(axis=1), 1, atol=1e-9)
 

@@ -24,7 +24,7 @@ def test_spherical_step_matches_naive_sums(tied, as_table, problem_of, naive_pos
     for found, want in zip(updated(update, state), (mean, new, mass / 300), strict=True):
         np.testing.assert_allclose(found, want)
     np.testing.assert_allclose(state.log_likelihood, expected.sum())
-    for options in ({"least": 99.0}, {"floor": 99 / (weights @ variance)}):
+    for options in ({"min_variance": 99.0}, {"floor": 99 / (weights @ variance)}):
         floored = SphericalMixtureUpdate(means, weights, variance, tied=tied, **options)
         np.testing.assert_allclose(updated(floored, state)[1], 99)
 
@@ -47,8 +47,11 @@ def test_at_keeps_the_options(problem_of):
     means, _, weights = problem_of("spherical").update.values
     update = SphericalMixtureUpdate(means, weights, np.array([1.0, 2, 3]), floor=0.5, tied=True)
     there = update.at(means, np.full(3, 50.0), weights)
-    assert (there.least, there.tied) == (
+    assert (there.min_variance, there.tied) == (
         1.0,
         True,
     )  # the floor is that of the start: EM would not climb under one that moves
-    assert SphericalMixtureUpdate(means, weights, np.ones(3), floor=0.5, least=2.0).at(*update.values).least == 2
+    assert (
+        SphericalMixtureUpdate(means, weights, np.ones(3), floor=0.5, min_variance=2.0).at(*update.values).min_variance
+        == 2
+    )

@@ -54,7 +54,7 @@ def test_symbols_of_any_type_and_no_others(parameters):
     for wrong in (7, -1, 0.5, np.nan):  # 6 is a missing one
         x = x.astype(float)
         x[7] = wrong
-        with pytest.raises(LatentiaError, match="in row 7: symbols must be whole numbers from 0 to 6"):
+        with pytest.raises(LatentiaError, match="whole numbers from 0 to 6; row 7"):
             accumulate(Blocks.from_array(x, lengths=LENGTHS, block_rows=4), update)
 
 

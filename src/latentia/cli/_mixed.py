@@ -18,18 +18,18 @@ from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import announce, described, keeps, labels_of, read_table, split_names
 
 FILES = "labels.csv", "means.csv", "columns.csv"
-_LEAST = 3  # columns, so that there are three views
-_MOST_CATEGORIES = 50  # of a column that is used without being named
+_MIN_COLUMNS = 3  # one for each of three views
+_MAX_CATEGORIES = 50  # Columns with more categories are used only if --columns names them.
 
 
 def mixture_of_kinds(
     run: Run, source: Path, k: str, columns: str | None, ignore: str | None, missing: str | None, refine: Any
 ) -> dict[str, Any]:
-    """Learn components of numbers and categories, and write tables, a model and a report."""
-    results, how = run.results(source, *FILES), run.reading(missing, ("drop", "keep"))
-    table, codes = _read_kinds(source, split_names(columns), split_names(ignore) or [], how)
+    """Fit a mixture of numbers and categories, and write tables, a model and a report."""
+    results, read_options = run.results(source, *FILES), run.reading(missing, ("drop", "keep"))
+    table, codes = _read_kinds(source, split_names(columns), split_names(ignore) or [], read_options)
     texts = [name for name in table.texts if name not in codes]
-    kept = {"columns": [*table.columns, *codes], "categories": texts, "codes": codes} | keeps(missing)
+    reading = {"columns": [*table.columns, *codes], "categories": texts, "codes": codes} | keeps(missing)
     frame, sizes = frame_of(table), parse_sizes(k, "components")
     options: dict[str, Any] = {"distribution": "mixed", "refine": refine, **run.parameters}
     quiet = options | {"verbose": False}
@@ -53,13 +53,13 @@ def mixture_of_kinds(
 
     return learn(
         results, table.source, sizes.up_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
-        lambda size: MultiViewMixture(int(size or 1), **options).fit(frame), summarize, reading=kept,
+        lambda size: MultiViewMixture(int(size or 1), **options).fit(frame), summarize, reading=reading,
         described=described(table), compare=compare,
     )  # fmt: skip
 
 
 def frame_of(table: Table) -> Any:
-    """Return the columns of numbers and those of texts as one data frame; an empty text is missing."""
+    """Join the columns of numbers and texts to one data frame; an empty text is missing."""
     import polars as pl
 
     numbers = {name: table.values[:, i] for i, name in enumerate(table.columns)}
@@ -69,22 +69,22 @@ def frame_of(table: Table) -> Any:
     )
 
 
-def read_same_kinds(source: Path, kept: Mapping[str, Any], how: ReadOptions) -> Table:
+def read_same_kinds(source: Path, reading: Mapping[str, Any], read_options: ReadOptions) -> Table:
     """Read other rows with the columns of a model of several kinds."""
-    numbers, texts = list(kept["columns"]), list(kept["categories"])
+    numbers, texts = list(reading["columns"]), list(reading["categories"])
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
         check_columns(source, kinds, None, [*numbers, *texts])
         return Wanted(numbers, texts, names=True)
 
-    table = read_table(source, choose, how, other="")
-    return _announce(_as_categories(table, list(kept["codes"])))
+    table = read_table(source, choose, read_options, other="")
+    return _announce(_as_categories(table, list(reading["codes"])))
 
 
 def _read_kinds(
-    source: Path, columns: Sequence[str] | None, ignore: Sequence[str], how: ReadOptions
+    source: Path, columns: Sequence[str] | None, ignore: Sequence[str], read_options: ReadOptions
 ) -> tuple[Table, list[str]]:
-    """Read the columns that are named, or all that hold numbers or few different texts, and list numbers of two values."""
+    """Read the named columns, or all with numbers or few different texts, and list the numbers with two values."""
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
         named = [name for name in columns or kinds if name not in ignore]
@@ -95,13 +95,13 @@ def _read_kinds(
         numbers = numeric_columns(source, kinds, chosen, (), 0, "", "--columns") if chosen else []
         return Wanted(numbers, texts, names=True)
 
-    table = read_table(source, choose, how)
+    table = read_table(source, choose, read_options)
     n_values = [len(np.unique(column[~np.isnan(column)])) for column in table.values.T]
     codes = [name for name, n in zip(table.columns, n_values, strict=True) if n <= 2]
     table = _as_categories(table, codes)
     texts = {name: cells for name, cells in table.texts.items() if columns or _has_categories(cells)}
     left_out = [*table.left_out, *(name for name in table.texts if name not in texts)]
-    if len(texts) + len(table.columns) < _LEAST:
+    if len(texts) + len(table.columns) < _MIN_COLUMNS:
         names = listed([*table.columns, *texts], 10) or "none"
         raise LatentiaError(
             f"expected three or more columns of numbers or categories, found {names}. Name others with --columns.",
@@ -111,7 +111,7 @@ def _read_kinds(
 
 
 def _as_categories(table: Table, codes: Sequence[str]) -> Table:
-    """Return the table with some columns of numbers, such as 0 and 1, among the texts."""
+    """Move some columns of numbers, such as 0 and 1, to the texts of a table."""
     is_code = np.isin(table.columns, codes)
     cells = {
         name: ["" if np.isnan(cell) else f"{cell:g}" for cell in table.values[:, table.columns.index(name)]]
@@ -127,5 +127,5 @@ def _announce(table: Table) -> Table:
 
 
 def _has_categories(cells: Sequence[str]) -> bool:
-    """Return True where a text stands for few different things, and not for a row each."""
-    return len(set(cells)) <= min(_MOST_CATEGORIES, len(cells) // 5)
+    """Return True if a column of texts has few different values."""
+    return len(set(cells)) <= min(_MAX_CATEGORIES, len(cells) // 5)

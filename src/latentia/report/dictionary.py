@@ -14,7 +14,7 @@ from ..dictionary.patches import as_grey, psnr
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from .figures import bars, heat_map, lines, picture
-from .mixture import scaling_of
+from .mixture import build_scaling_table
 from .page import page
 from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -82,7 +82,7 @@ def summarize_dictionary(
         *_figures(model, many),
         _table(model, names, columns is not None, patch is None, one, many),
     ]
-    parts += [] if scaling is None else [scaling_of(names, scaling)]
+    parts += [] if scaling is None else [build_scaling_table(names, scaling)]
     parts += [] if codes is None or patch is not None else [codes_of(codes, row_labels)]
     said: tuple[str, ...] = ()
     if X is not None and codes is not None:

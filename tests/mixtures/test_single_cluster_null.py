@@ -9,22 +9,22 @@ from sklearn.preprocessing import scale
 
 from latentia.datasets import planted
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.mixtures._cloud import have_valley, one_cloud
-from latentia.mixtures._nulls import gains_of_nulls, null_checks
+from latentia.mixtures._nulls import build_null_checks, simulate_null_gains
+from latentia.mixtures._single_cluster_null import has_valley, simulate_cloud
 
 
 def test_a_cloud_has_the_covariance_of_the_rows_and_no_clusters() -> None:
     rows = planted.gaussian_mixture(3000, n_components=2, n_features=3, separation=8).X
-    cloud = one_cloud(rows, 0)
+    cloud = simulate_cloud(rows, 0)
     np.testing.assert_allclose(cloud.mean(axis=0), rows.mean(axis=0), atol=0.3)
     np.testing.assert_allclose(np.cov(cloud.T), np.cov(rows.T), rtol=0.1, atol=0.3)
-    assert np.array_equal(cloud, one_cloud(rows, 0))
+    assert np.array_equal(cloud, simulate_cloud(rows, 0))
 
 
 def test_constant_and_dependent_columns_make_no_directions() -> None:
     one = np.random.default_rng(0).standard_normal(100)
     rows = np.column_stack([one, 2 * one, np.ones(100)])
-    np.testing.assert_allclose(one_cloud(rows, 0)[:, 2], 1.0)
+    np.testing.assert_allclose(simulate_cloud(rows, 0)[:, 2], 1.0)
 
 
 def test_rows_between_two_means_leave_a_valley_only_where_there_are_two_clusters() -> None:
@@ -32,26 +32,26 @@ def test_rows_between_two_means_leave_a_valley_only_where_there_are_two_clusters
     labels = np.repeat([0, 1], 500)
     apart = rng.standard_normal(1000) + np.where(labels, 2.5, -2.5)
     cut = rng.uniform(-1, 1, 1000)
-    assert have_valley(apart[:, None], np.array([[-2.5], [2.5]]), labels)
-    assert not have_valley(cut[:, None], np.array([[-0.5], [0.5]]), (cut > 0).astype(int))
+    assert has_valley(apart[:, None], np.array([[-2.5], [2.5]]), labels)
+    assert not has_valley(cut[:, None], np.array([[-0.5], [0.5]]), (cut > 0).astype(int))
 
 
 def test_a_gain_is_compared_with_those_of_nulls() -> None:
     nulls = [0.1, 0.12, 0.08, 0.11, 0.09, 0.1]
-    (check,) = null_checks(0.5, nulls, "single clouds")
+    (check,) = build_null_checks(0.5, nulls, "single clouds")
     assert check.role == "veto"
     assert check.holds
-    assert not null_checks(0.12, nulls, "single clouds")[0].holds
-    assert null_checks(0.5, nulls[:2], "single clouds") == []
+    assert not build_null_checks(0.12, nulls, "single clouds")[0].holds
+    assert build_null_checks(0.5, nulls[:2], "single clouds") == []
 
 
 @pytest.mark.parametrize(("gain", "n"), [(0.5, 4), (0.09, 4), (0.13, 10)])
 def test_few_nulls_are_simulated_where_they_tell_clearly(gain: float, n: int) -> None:
-    assert len(gains_of_nulls(gain, lambda number: 0.1 + 0.01 * (-1) ** number)) == n
+    assert len(simulate_null_gains(gain, lambda number: 0.1 + 0.01 * (-1) ** number)) == n
 
 
 def test_nulls_that_cannot_be_fitted_are_left_out() -> None:
-    assert len(gains_of_nulls(0.13, lambda number: None if number % 2 else 0.1 + 0.001 * number)) == 5
+    assert len(simulate_null_gains(0.13, lambda number: None if number % 2 else 0.1 + 0.001 * number)) == 5
 
 
 @pytest.mark.parametrize("shape", ["spherical", "full"])

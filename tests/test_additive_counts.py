@@ -17,7 +17,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.moments.additive import alike, evened, excess_of_copies
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._kept import KeptAbsences, kept_counts
+from latentia.noisyor._sufficient_statistics import KeptAbsences, kept_counts
 from latentia.noisyor.absences import CountedAbsences, PackedRows
 from latentia.passes import Blocks, Folds, accumulate, deal_by_content, deal_sequences_by_content
 from latentia.sequences import SpectralHMM, TwoStateHMM

@@ -26,7 +26,7 @@ from ..passes import Folds
 from ..tensor.operators import SymmetricThree
 from ..tensor.polar import ascent
 from ._expansion import degree_for, higher_orders
-from ._hollow import hollow_factor
+from ._missing_diagonal import hollow_factor
 from ._packed import products, symmetrise, transform
 from ._recovery import lengths_of, noise_beside, odds_of, ordered_network, scaled_pairs
 from .absences import AbsenceMoments, LogAbsences

@@ -28,7 +28,7 @@ from ..passes import Folds
 from ..tensor import Decomposition, decompose
 from ..tensor.operators import multilinear, symmetrised
 from ._expansion import degree_for, higher_orders
-from ._hollow import hollow_factor, largest_value
+from ._missing_diagonal import hollow_factor, largest_value
 from .absences import AbsenceMoments, LogAbsences, Partition
 from .inference import Network
 

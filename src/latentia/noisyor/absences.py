@@ -38,7 +38,7 @@ from ..system.threads import for_chunks, one_blas_thread, threads
 from ..tensor.operators import symmetrised
 from ._findings import rows_with_gaps
 from ._packed import packed_pairs, symmetrise
-from ._slabs import ADDED, Counter, Slabs, SplitSums
+from ._pmi_blocks import ADDED, Counter, Slabs, SplitSums
 from .bits import COLUMNS, count_pairs_among, count_pairs_of, count_pairs_of_some, packed_columns, turned
 
 Groups = tuple[int, ...]

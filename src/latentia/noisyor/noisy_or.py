@@ -39,7 +39,6 @@ from ._goodness import (
     rows_goodness,
 )
 from ._growth import MOST_GROWN, likelier_start
-from ._kept import KeptAbsences, kept_counts
 from ._landmarks import Landmarks, causes_above_noise
 from ._learners import (
     MOST_SOLVED,
@@ -53,6 +52,7 @@ from ._learners import (
 )
 from ._methods import NetworkMethods
 from ._recovery import LEAST_ODDS, random_partitions
+from ._sufficient_statistics import KeptAbsences, kept_counts
 from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows
 from .baskets import basket_table, chosen_items, is_baskets
 from .inference import Network

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentia.noisyor._hollow import hollow_factor
+from latentia.noisyor._missing_diagonal import hollow_factor
 
 
 @pytest.mark.parametrize(("n", "rank"), [(12, 1), (20, 3), (60, 10)])

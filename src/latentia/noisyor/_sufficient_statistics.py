@@ -23,7 +23,7 @@ from ..moments.additive import alike, evened, excess_of_copies
 from ..passes import Block, Blocks, Folds, accumulate
 from ..system.threads import for_chunks
 from ._findings import rows_with_gaps
-from ._slabs import Counter
+from ._pmi_blocks import Counter
 from .absences import CountedAbsences, PackedRows, PackedRowsSum
 
 _MOST_FINDINGS = 300  # whose triples, in four groups of rows, take 71 MB

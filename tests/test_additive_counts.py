@@ -48,7 +48,7 @@ def sequences(n_symbols: int) -> list[tuple[Any, ...]]:
 
 
 CASES = {
-    "causes": Case(lambda **kw: NoisyOr(2, n_partitions=1, corrections=1, n_splits=1, **kw), findings),
+    "causes": Case(lambda **kw: NoisyOr(2, corrections=1, n_splits=1, **kw), findings),
     "two states": Case(lambda **kw: TwoStateHMM(n_symbols=30, **kw), lambda: sequences(30)),
     "states": Case(lambda **kw: SpectralHMM(2, n_symbols=6, n_splits=1, **kw), lambda: sequences(6)),
 }

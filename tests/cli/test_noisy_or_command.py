@@ -177,8 +177,6 @@ def test_many_causes_and_a_table_that_is_too_large(call, rows, tmp_path):
         0,
         "--threshold",
         0,
-        "--partitions",
-        1,
         "--corrections",
         1,
         "--out",

@@ -58,7 +58,6 @@ PARAMETERS = {
     "floor": [0.1, 0.0, 1.0, 2.0],
     "max_products": [None, 1, 3],
     "prior": [None, 0.1, 1e-3, 0.9, 1.0],
-    "n_partitions": [5, 1, 2, 0],
     "corrections": [2, 0, 1, -1],
     "max_weight": [5.0, 0.1, 30.0, 1e3, 0.0],
     "max_triples": [150_000_000, 1000],

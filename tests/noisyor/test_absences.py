@@ -60,19 +60,6 @@ def test_pairs_of_rare_independent_findings_have_no_bias():
     assert abs(2000 * pmi.mean()) < 0.03  # of a count of rows
 
 
-def test_a_partition_contracted_is_the_sum_by_hand(X):
-    partition = Partition(np.array([0, 4, 8]), np.array([1, 2, 3]), np.array([5, 6, 7]))
-    rng = np.random.default_rng(0)
-    factors = [rng.standard_normal((3, 2)) for _ in range(3)]
-    by_hand = sum(
-        pmi3(X, i, j, k) * np.einsum("x,y,z->xyz", factors[0][a], factors[1][b], factors[2][c])
-        for a, i in enumerate(partition.a)
-        for b, j in enumerate(partition.b)
-        for c, k in enumerate(partition.c)
-    )
-    assert np.allclose(counted(X).contracted(partition, factors, ALL), by_hand, atol=1e-11)
-
-
 def test_all_triples_and_split_ones_are_the_sums_by_hand(X):
     factor = np.random.default_rng(1).standard_normal((9, 2))
     factor[5] = 0  # is left out

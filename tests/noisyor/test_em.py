@@ -206,8 +206,8 @@ def test_it_is_refused_where_too_many_rows_are_crowded(weak):
 
 def test_the_evidence_says_that_it_was_refused(weak):
     X = weak[1]
-    model = NoisyOr(12, n_partitions=2, n_splits=1).fit(X)
-    moments = NoisyOr(12, n_partitions=2, n_splits=0, refine=0).fit(X)
+    model = NoisyOr(12, n_splits=1).fit(X)
+    moments = NoisyOr(12, n_splits=0, refine=0).fit(X)
     many = model.evidence_["rows with many explanations"]
     assert not many.holds
     assert "there is no EM" in many.meaning
@@ -216,7 +216,7 @@ def test_the_evidence_says_that_it_was_refused(weak):
     assert model.n_passes_ == 2
     assert model.evidence_.component_errors is not None
     assert "EM has converged" not in [check.name for check in model.evidence_.checks]
-    asked = NoisyOr(12, n_partitions=2, n_splits=0, refine=1).fit(X)
+    asked = NoisyOr(12, n_splits=0, refine=1).fit(X)
     assert asked.evidence_["rows with many explanations"].role == "veto"
     assert not asked.evidence_.holds
 

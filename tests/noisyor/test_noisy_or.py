@@ -66,8 +66,6 @@ def test_higher_orders_are_what_exact_moments_have_beyond_the_first():
 def test_exact_moments_and_corrections():
     truth = planted.noisy_or_network(80, 10, active=0.5)
     exact = ExactAbsences(truth.weights, truth.priors)
-    printed = NoisyOr(10, prior=1 / 20, n_partitions=1, corrections=0).fit_moments(exact)
-    assert np.median(errors(printed, truth)[0]) <= 0.05
     rounds = [NoisyOr(10, corrections=c).fit_moments(exact) for c in (0, 1, 2, 3)]
     worst = [errors(model, truth)[0].max() for model in rounds]
     assert worst[0] <= 0.05
@@ -105,13 +103,6 @@ def test_a_known_prior_is_kept():
     assert (model.priors_ == 0.1).all()
     assert model.prior_errors_ is None
     assert errors(model, truth)[0].max() < 0.06
-
-
-def test_the_printed_algorithm_on_rows(data, truth):
-    model = NoisyOr(6, n_partitions=1, corrections=0).fit(data.X)
-    assert np.median(errors(model, truth)[0]) < 0.15
-    assert model.evidence_.component_errors is not None
-    assert NoisyOr(n_partitions=1, corrections=0, n_splits=0).fit(data.X).weights_.shape == (6, 40)
 
 
 def test_findings_that_are_nearly_always_present_do_no_harm():
@@ -340,7 +331,6 @@ def test_constant_findings_are_left_out_and_named():
         ({"n_components": 0}, "n_components=0: a whole number of at least 1 is needed, a range or list"),
         ({"prior": 1.5}, "prior=1.5: a number above 0 and below 1 is needed, or None"),
         ({"prior": True}, "prior=True"),
-        ({"n_partitions": 0}, "n_partitions=0"),
         ({"corrections": -1}, "corrections=-1"),
         ({"max_weight": 0}, "max_weight=0"),
         ({"max_weight": "5"}, "max_weight='5'"),
@@ -356,11 +346,6 @@ def test_parameters_that_cannot_be(data, change, message):
     assert not any(name in caught.value.problem for name in change)
 
 
-def test_the_algorithm_as_printed_needs_three_findings_a_cause(data):
-    with pytest.raises(LatentiaError, match=r"40 findings can separate at most \d+ causes: three sets"):
-        NoisyOr(14, n_partitions=1, corrections=0).fit(data.X[:200])
-
-
 def test_too_few_rows(data):
     with pytest.raises(LatentiaError, match="99 rows.*100"):
         NoisyOr(3).fit(data.X[:99])
@@ -368,7 +353,7 @@ def test_too_few_rows(data):
 
 def test_more_causes_than_there_are_is_told(data):
     with pytest.warns(LatentiaWarning, match="12 causes, and pairs of findings show .* may be invented"):
-        model = NoisyOr(12, n_partitions=2, n_splits=1).fit(data.X[:2000])
+        model = NoisyOr(12, n_splits=1).fit(data.X[:2000])
     assert not model.evidence_.holds or model.evidence_.component_errors.max() > 0.3
 
 
@@ -392,16 +377,6 @@ def test_widths_and_forms_at_prediction(model, data):
 def nearest_errors(truth, weights):
     """Relative l2 error of every true cause's weights."""
     return np.linalg.norm(truth[:, None] - weights, axis=2).min(axis=1) / np.linalg.norm(truth, axis=1)
-
-
-def test_more_findings_than_triples_are_counted_of():
-    """The printed algorithm partitions a sample of the findings; the others follow from their pairs with these."""
-    truth = planted.noisy_or_network(60, 4, leak=0.02)
-    X = truth.sample(20_000).X
-    options = {"n_partitions": 1, "corrections": 0, "n_splits": 0}
-    model = NoisyOr(4, max_triples=1000, **options).fit(X)
-    assert nearest_errors(truth.weights, model.weights_).max() < 0.2
-    np.testing.assert_array_equal(model.weights_, NoisyOr(4, max_triples=1000, **options).fit(X).weights_)
 
 
 def test_a_part_of_a_split_has_error_bars():
@@ -510,16 +485,6 @@ def test_alike_findings_have_one_cause():
     rng = np.random.default_rng(0)
     X = (rng.random((3000, 1)) < 0.3) ^ (rng.random((3000, 20)) < 0.1)
     assert len(NoisyOr().fit(X).priors_) == 1
-
-
-def test_one_cause_by_the_printed_algorithm():
-    """Its cube has one entry and is symmetric, which gives one set of vectors instead of three."""
-    truth = planted.noisy_or_network(30, 1, active=0.2, leak=0.05)
-    X = truth.sample(20_000).X
-    model = NoisyOr(1, n_partitions=1, corrections=0).fit(X)
-    assert nearest_errors(truth.weights, model.weights_)[0] < 0.12  # without corrections
-    assert nearest_errors(truth.weights, NoisyOr(1).fit(X).weights_)[0] < 0.03
-    assert model.evidence_.component_errors.shape == (1,)
 
 
 def test_warnings_name_the_line_that_called():

@@ -44,7 +44,6 @@ def noisy_or(
     columns: str | None = None,
     ignore: str | None = None,
     prior: float | None = None,
-    partitions: int = 5,
     corrections: int = 2,
     refine: str = "auto",
     row: list[int] | None = None,
@@ -68,8 +67,6 @@ def noisy_or(
         Columns of findings, separated by commas; by default all columns of numbers.
     prior
         Share of the rows in which every cause is at work, if known.
-    partitions : >= 1
-        Random partitions of the findings with which the causes are checked.
     corrections : >= 0
         Rounds that subtract moments of higher order.
     row
@@ -106,7 +103,6 @@ def noisy_or(
     places = _places(data, row)
     options = {
         "prior": prior,
-        "n_partitions": partitions,
         "corrections": corrections,
         "refine": refine,
         **run.parameters,

@@ -1,4 +1,4 @@
-"""Two ways from moments to a network: in rounds, and as printed. Each learns from the rows of any groups."""
+"""The recovery in rounds, and the number of causes. It learns from the rows of any groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from scipy.spatial.distance import cdist
 
 from ..exceptions import LatentiaError
 from ..passes import Folds
-from ._printed import recover_as_printed
 from ._recovery import (
     Moments,
     basis_of_pairs,
@@ -234,30 +233,6 @@ def _remaining(rounds: Sequence[Network]) -> np.ndarray | None:
         earlier = relative_distances(rounds[-2].weights, rounds[-3].weights).min(axis=1)[before]
         ratio = np.clip(change / np.maximum(earlier, _TINY), 0, _MOST_RATIO)
     return change * ratio / (1 - ratio)
-
-
-class Printed:
-    """Algorithm 1; triples are counted anew for every selection of groups."""
-
-    agreement: np.ndarray | None = None
-    remaining: np.ndarray | None = None
-    scale: np.ndarray | None = None
-
-    def __init__(
-        self,
-        source: AbsenceMoments,
-        partition: Partition,
-        n_components: int,
-        likely: tuple[int, int] | None = None,
-        progress: bool = False,
-        **options: Any,
-    ) -> None:
-        self.likely = likely
-        self._source, self._partition, self._k = source, partition, n_components
-        self._options = options | {"progress": progress}
-
-    def network(self, groups: Groups) -> Network:
-        return recover_as_printed(self._source, groups, self._partition, self._k, **self._options)
 
 
 def relative_distances(weights: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -79,11 +79,6 @@ class AbsenceMoments(Protocol):
     def logs(self, groups: Groups) -> LogAbsences:
         """Of the rows in these groups."""
 
-    def contracted(
-        self, partition: Partition, factors: Sequence[np.ndarray], groups: Groups, progress: bool | str = False
-    ) -> np.ndarray:
-        """PMI3 of S_a x S_b x S_c times a factor, (size of the set, m), along each mode; shape (m, m, m)."""
-
     def all_triples(
         self,
         factor: np.ndarray,
@@ -271,21 +266,6 @@ class CountedAbsences:
         np.fill_diagonal(table, -1)
         return table, n
 
-    def contracted(
-        self, partition: Partition, factors: Sequence[np.ndarray], groups: Groups, progress: bool | str = False
-    ) -> np.ndarray:
-        end_a, end_b = len(partition.a), len(partition.a) + len(partition.b)
-        slabs = Slabs(self.of(np.concatenate(partition)), [groups])
-        partial = np.zeros((end_a, factors[1].shape[1], factors[2].shape[1]))
-
-        def slab(i: int) -> None:
-            for tile in slabs.tiles(i, end_a, end_b, end_b):
-                left = factors[1][tile.rows.start - end_a : tile.rows.stop - end_a]
-                partial[i] += left.T @ (tile.tables[0] @ factors[2])
-
-        self._each(slab, range(end_a), progress)
-        return np.einsum("ix,iyz->xyz", factors[0], partial, optimize=True)
-
     def all_triples(
         self,
         factor: np.ndarray,
@@ -447,12 +427,6 @@ class ObservedAbsences:
     def fewest_absences(self) -> tuple[np.ndarray, int]:
         return self._either.fewest_absences()
 
-    def contracted(
-        self, partition: Partition, factors: Sequence[np.ndarray], groups: Groups, progress: bool | str = False
-    ) -> np.ndarray:
-        arguments = partition, factors, groups, progress
-        return self._either.contracted(*arguments) - self._unknown.contracted(*arguments)
-
     def all_triples(
         self,
         factor: np.ndarray,
@@ -531,9 +505,8 @@ class ExactAbsences:
             pair += np.log1p(-rho * (1 - np.outer(t, t)))
         return LogAbsences(single, pair)
 
-    def contracted(
-        self, partition: Partition, factors: Sequence[np.ndarray], groups: Groups, progress: bool | str = False
-    ) -> np.ndarray:
+    def contracted(self, partition: Sequence[np.ndarray], factors: Sequence[np.ndarray]) -> np.ndarray:
+        """Return PMI3 of three sets of findings times a factor, (size of the set, d), along each mode; shape (d, d, d)."""
         a, b, c = partition
         slabs = np.array([factors[1].T @ self._slab(i, b, c) @ factors[2] for i in a])
         return np.einsum("ix,iyz->xyz", factors[0], slabs, optimize=True)
@@ -549,7 +522,7 @@ class ExactAbsences:
         own = factor[used]
         slabs = np.array([own.T @ _distinct(self._slab(i, used, used), place) @ own for place, i in enumerate(used)])
         cube = symmetrised(np.einsum("ix,iyz->xyz", own, slabs, optimize=True)) / 6
-        split = [symmetrised(self.contracted(part, [factor[one] for one in part], ())) for part in partitions]
+        split = [symmetrised(self.contracted(part, [factor[side] for side in part])) for part in partitions]
         return np.repeat(cube[None], len(selections), axis=0), np.array(split)
 
     def packed_triples(

@@ -44,7 +44,6 @@ from ._learners import (
     MOST_SOLVED,
     IterativeRecovery,
     Learner,
-    Printed,
     Spectrum,
     most_causes,
     pair_spectrum,
@@ -60,6 +59,7 @@ from .inference import Network
 _SAMPLED_ROWS, _CROWDED_ROWS = 2000, 300  # on which a network is compared with independent findings
 _DEVIATIONS = 2.0  # of the gain over independent findings that do not count
 _MIN_ROWS = 100
+_N_PARTITIONS = 5  # random partitions of the findings into three sets, whose networks the evidence compares
 _MOST_ERROR = 2.0
 _OF_CLASSES = 10_000  # rows that classes are learned from
 _LISTED = 5  # findings that a warning names
@@ -87,17 +87,15 @@ class NoisyOr(NetworkMethods, Additive):
         ``n_components_``, ``recommendation_`` and ``comparison_``. Each number costs a fit.
     prior : float, optional
         P(cause on), the same for all causes; by default each is estimated.
-    n_partitions : int, default=5
-        Number of random partitions of the findings into three sets, as in the paper. The network is learned from all
-        triples of findings; what it would be from those that one partition splits is compared with it, for the evidence.
     corrections : int, default=2
-        Number of rounds in which moments of higher order, computed from the network so far, are subtracted. With
-        ``n_partitions=1, corrections=0`` the algorithm is that of the paper, as printed.
+        Number of rounds in which moments of higher order, computed from the network so far, are subtracted. More of them
+        serve moments without EM (``refine=0`` or ``keep_moments=True``) where a cause is often on: see *left by the
+        corrections* in the evidence.
     refine : int or "auto", default="auto"
         EM from the moments, over each row's own likely configurations of causes. "auto" climbs the likelihood until further
         steps would gain next to nothing, leaves out links that the data does not support, and climbs on; it makes no EM where
-        more than 30% of the rows have more likely configurations than are summed, nor for the algorithm as printed. A
-        number is one of plain steps, each a pass over the data, which leave out no links. 0 keeps to the theorem.
+        more than 30% of the rows have more likely configurations than are summed. A number is one of plain steps, each a pass
+        over the data, which leave out no links. 0 keeps to the theorem.
     max_weight : float, default=5.0
         nu_u, the largest weight: a strength of 1 - exp(-5) = 0.993.
     min_df : int, default=5
@@ -115,7 +113,7 @@ class NoisyOr(NetworkMethods, Additive):
         (`forget`), and models merged (`latentia.merge`): 8 n^3 / 3 bytes and 40 n^2, 76 MB at most; of up to 20 findings all
         kinds of rows are counted, 2^(n + 3) bytes. No finding may be unknown. The answer is then the theorem's.
     random_state : int, default=0
-        Seed of the partitions and splits. None or a RandomState draws a seed.
+        Seed of the splits, and of the partitions of findings that the evidence compares. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -160,7 +158,7 @@ class NoisyOr(NetworkMethods, Additive):
 
     Notes
     -----
-    Differences from the paper, but for those from 6 on none with ``n_partitions=1, corrections=0``:
+    Differences from the paper, whose algorithms as printed are in `latentia.papers.noisy_or`:
 
     1. The factor of PMI2 is fitted to all pairs at once, with an unknown diagonal, where Algorithm 4 whitens three sets of
        findings by products of blocks. All triples of distinct findings then have one symmetric core in its coordinates,
@@ -169,7 +167,7 @@ class NoisyOr(NetworkMethods, Additive):
        splits with probability 2/9, is not missed. Counting all triples costs as much as 4.5 partitions.
     2. Findings are scaled by sqrt P(absent), which makes the noise of their moments alike.
     3. Moments of higher order are subtracted and the decomposition is repeated (``corrections``).
-    4. Triples are decomposed by polar iteration, which needs no threshold zeta; Algorithm 2 is used as printed.
+    4. Triples are decomposed by polar iteration, which needs no threshold zeta.
     5. EM follows (``refine``). Of up to 10 causes it starts from a network that is grown cause by cause from the rows where
        that is clearly likelier than the one of the moments, as in data that no such network has made.
     6. Unless given, priors are estimated, from the eigenvalues of the whitened tensor.
@@ -206,7 +204,6 @@ class NoisyOr(NetworkMethods, Additive):
     _constraints: ClassVar = {
         "n_components": OrNone(Sizes()),
         "prior": OrNone(Number(0, 1)),
-        "n_partitions": Integer(1),
         "corrections": Integer(0),
         "max_weight": Number(0, 30, "high"),
         "max_triples": Integer(1000),
@@ -225,7 +222,6 @@ class NoisyOr(NetworkMethods, Additive):
         n_components: NComponents | None = None,
         *,
         prior: float | None = None,
-        n_partitions: int = 5,
         corrections: int = 2,
         refine: Refine = "auto",
         max_weight: float = 5.0,
@@ -239,7 +235,6 @@ class NoisyOr(NetworkMethods, Additive):
     ) -> None:
         self.n_components = n_components
         self.prior = prior
-        self.n_partitions = n_partitions
         self.corrections = corrections
         self.refine = refine
         self.max_weight = max_weight
@@ -388,7 +383,7 @@ class NoisyOr(NetworkMethods, Additive):
         return ComponentView(self.strengths_, ordered=False)
 
     def _cost(self) -> Literal["free", "passes"]:
-        return "passes" if self.refine or self._as_printed or len(self.priors_) > MOST_SOLVED else "free"
+        return "passes" if self.refine or len(self.priors_) > MOST_SOLVED else "free"
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors by parts of the rows, and what all parts share; and whether rows are what the network says."""
@@ -453,20 +448,16 @@ class NoisyOr(NetworkMethods, Additive):
         return misfit, rows_goodness(network, rows, self._seed), trivial, missing_by_chance(rows)
 
     def _steps(self, moments: _Moments) -> Refine:
-        """Steps of EM: none without rows, nor, unless they are asked for, by the algorithm as printed."""
-        return 0 if self.refine == "auto" and (not moments.n_rows or self._as_printed) else self.refine
+        """Return the steps of EM: none without rows."""
+        return 0 if self.refine == "auto" and not moments.n_rows else self.refine
 
     def _check_number(self, n: int) -> None:
         """Raise where so many findings cannot tell the causes apart that are asked for."""
-        most = max(n // 3, 1) if self._as_printed else bounds.noisy_or_causes(n)
+        most = bounds.noisy_or_causes(n)
         if (self.n_components or 1) > most:
-            why = (
-                "three sets of findings must do so, and each of them needs a finding for every cause"
-                if self._as_printed
-                else "more would have more strengths than there are pairs of findings"
-            )
             raise LatentiaError(
-                f"{n} findings can separate at most {most} causes: {why}.",
+                f"{n} findings can separate at most {most} causes: more would have more strengths than there are pairs of "
+                "findings.",
                 at_most=most, parameter="n_components", value=self.n_components,
             )  # fmt: skip
 
@@ -476,20 +467,14 @@ class NoisyOr(NetworkMethods, Additive):
         # Beyond max_triples, those of some of the findings are counted.
         size = int((6 * self.max_triples) ** (1 / 3))
         findings = np.arange(n) if n <= size else np.sort(np.random.default_rng(self._seed).permutation(n)[:size])
-        partitions = random_partitions(findings, self.n_partitions, self._seed)
+        partitions = random_partitions(findings, _N_PARTITIONS, self._seed)
         k, most, likely = self._numbers(source, folds, size)
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
-        if not self._as_printed:
-            many = (k or 0) > min(MOST_SOLVED, n // 3)
-            selections = _selections(folds, moments.splits(self.n_splits), many or bool(self._steps(moments)))
-            if k is not None and many:
-                return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
-            return IterativeRecovery(source, findings, partitions, k, most, selections, folds, rounds, self.verbose)
-        if k is None:
-            found = IterativeRecovery(source, findings, [], None, most, [folds.all], folds, rounds)
-            k, likely = len(found.network(folds.all).priors), found.likely
-        options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
-        return Printed(source, partitions[0], k, likely, self.verbose, **options)
+        many = (k or 0) > min(MOST_SOLVED, n // 3)
+        selections = _selections(folds, moments.splits(self.n_splits), many or bool(self._steps(moments)))
+        if k is not None and many:
+            return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
+        return IterativeRecovery(source, findings, partitions, k, most, selections, folds, rounds, self.verbose)
 
     def _numbers(
         self, source: AbsenceMoments, folds: Folds, size: int
@@ -503,7 +488,7 @@ class NoisyOr(NetworkMethods, Additive):
             return k, k, None
         solved = min(MOST_SOLVED, n // 3)
         most = most_causes(source, folds) if n <= size else solved
-        if most < MOST_SOLVED or self._as_printed:
+        if most < MOST_SOLVED:
             return None, most, None
         k, likely = causes_above_noise(source, folds)
         return (k, k, likely) if k > solved or n <= size else (None, min(k + 2, solved), None)
@@ -520,14 +505,6 @@ class NoisyOr(NetworkMethods, Additive):
 
     def _distances(self, other: NoisyOr) -> np.ndarray:
         return np.minimum(relative_distances(self.weights_, other.weights_).min(axis=1), _MOST_ERROR)
-
-    # --- use ----------------------------------------------------------------------------------------------------
-
-    # --- helpers ------------------------------------------------------------------------------------------------
-
-    @property
-    def _as_printed(self) -> bool:
-        return self.n_partitions == 1 and self.corrections == 0
 
 
 # --- what a network is learned from -------------------------------------------------------------------------------

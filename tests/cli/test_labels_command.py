@@ -291,7 +291,7 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
         ("3 5 4\n" + ROWS, ["--head", "pear"], "--head 'pear': use one of auto, ridge, logistic, full, bayes"),
         ("3 5 4\n" + ROWS, ["--no-topics", "--head", "bayes"], "--no-topics: --head bayes predicts with the topics"),
         ("3 5 4\n" + ROWS, ["--no-topics", "-k", "1:2"], "--no-topics: -k compares numbers of topics"),
-        ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial, paper"),
+        ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial"),
         ("3 5 4\n" + ROWS, ["--jobs", "0"], "--jobs 0"),
         ("3 5 4\n" + ROWS, ["--test", "absent.txt"], "--test absent.txt: no such file"),
         ("3 5 4\n" + ROWS, ["--vocabulary", "absent.txt"], "--vocabulary absent.txt: no such file"),

@@ -9,13 +9,11 @@ from scipy.special import logsumexp
 
 from latentia import LatentiaError
 from latentia.likelihood import over, refine
-from latentia.moments.products import mirror_cube
 from latentia.multilabel._likelihood import LabelledMixtureUpdate, Pseudo, log_probabilities, topic_posterior
 from latentia.multilabel.moments import (
     Factors,
     LabelledCounts,
     LabelsToWords,
-    OccurrenceCubes,
     OccurrenceMoments,
     OccurrenceProducts,
     TopicMoments,
@@ -109,17 +107,12 @@ def test_label_moments_leave_out_the_diagonal(tables, blocks, falling):
         pairs = np.outer(row, row) - np.diag(row)
         expected += s * np.outer(mark, np.einsum("ik,ij,jk->k", g, pairs, g))
     np.testing.assert_allclose(crossed, expected, atol=1e-10)
-    nothing, printed = accumulate(blocks, TopicMoments(g, codes, Factors(False), L, diagonal=True, words=False))
-    assert nothing.shape == (0, 3)
-    np.testing.assert_allclose(printed, labels.T @ (counts @ g) ** 2)
 
 
-def test_cubes_and_products_of_features(tables, blocks):
+def test_products_of_features_and_labels(tables, blocks):
     counts, labels = tables
-    s, codes = np.random.default_rng(3).standard_normal((D, B)), np.arange(D, dtype=np.int32)
+    s = np.random.default_rng(3).standard_normal((D, B))
     z = counts @ s
-    cube = mirror_cube(accumulate(blocks, OccurrenceCubes(s, codes)))
-    np.testing.assert_allclose(cube, np.einsum("na,nb,nc->abc", z, z, z), atol=1e-9)
     three = Blocks.from_array(
         *(sparse.csr_array(t) for t in (counts, labels, counts.astype(np.float32))), block_rows=13
     )

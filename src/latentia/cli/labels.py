@@ -80,8 +80,8 @@ def labels(
         auto, ridge, logistic, full or bayes: what predicts; auto compares, bayes is the topics alone.
     no_topics
         Learn to predict alone: no topics, and none of their files.
-    moments : {auto, occurrence, factorial, paper}
-        auto, occurrence, factorial or paper: how words are looked at.
+    moments : {auto, occurrence, factorial}
+        auto, occurrence or factorial: how words are looked at.
     top : >= 1
         Labels written for every row of --test.
     label_names : --labels

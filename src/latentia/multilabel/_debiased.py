@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,23 +28,20 @@ _FEW, _MOST_COMPLETIONS, _SETTLED = 20, 10, 1e-3
 _ITERATIONS = 40  # components that stand out of the noise are settled by then, and the others never are
 
 
-@dataclass(frozen=True)
-class DebiasedTopics:
-    """Topics from moments of different words of a document, in coordinates of even noise, in passes that others share.
+def recover_topics(
+    documents: Documents, n_components: int, other_plans: Sequence[Plan], folds: Folds
+) -> tuple[Recovered | LatentiaError, list[Any]]:
+    """Recover topics from moments of different words of a document, in coordinates of even noise.
 
-    Attributes
-    ----------
-    n_components : int
+    Returns
+    -------
+    topics : Recovered or LatentiaError
+        The error says why the documents carry no such topics.
+    results : list
+        Those of the other plans, which share the passes.
     """
-
-    n_components: int
-
-    def recover(
-        self, documents: Documents, beside: Sequence[Plan], folds: Folds
-    ) -> tuple[Recovered | LatentiaError, list[Any]]:
-        """See `Recovery`."""
-        *results, found = documents.passes.follow([*beside, _plan(documents, self.n_components, folds)])
-        return found, results
+    *results, topics = documents.passes.follow([*other_plans, _plan(documents, n_components, folds)])
+    return topics, results
 
 
 def _plan(documents: Documents, n_components: int, folds: Folds) -> Plan:

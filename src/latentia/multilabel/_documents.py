@@ -82,7 +82,7 @@ def read_documents(passes: Passes, moments: str, linear: bool, names: Any) -> Do
     ----------
     passes : Passes
         Over blocks of words and label sets.
-    moments : {"auto", "occurrence", "factorial", "paper"}
+    moments : {"auto", "occurrence", "factorial"}
     linear : bool
         Whether features are needed.
     names : sequence of str or None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refined, Refinement, over, refine
-from ..passes import Blocks, Folds, Plan
+from ..passes import Blocks
 from ..tensor import WhitenedDecomposition
 from ._documents import Documents
 from ._likelihood import LabelledMixtureUpdate, Pseudo
@@ -59,8 +57,6 @@ class Recovered:
         From which parts of the data can be fitted.
     decomposition : WhitenedDecomposition or None
         Of the moments in coordinates.
-    share : float
-        Of the overall probabilities in those that posteriors are taken of.
     """
 
     topics: Topics
@@ -70,16 +66,6 @@ class Recovered:
     total: float
     parts: PartMoments | None = None
     decomposition: WhitenedDecomposition | None = None
-    share: float = SMOOTHING
-
-
-class Recovery(Protocol):
-    """A way from documents to topics."""
-
-    def recover(
-        self, documents: Documents, beside: Sequence[Plan], folds: Folds
-    ) -> tuple[Recovered | LatentiaError, list[Any]]:
-        """Finished topics, or why the documents do not carry them; and the results of plans that share their passes."""
 
 
 def one_topic(documents: Documents) -> Recovered:

@@ -32,16 +32,15 @@ from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_distances
 from ..passes import Blocks, Folds, Plan, assign_folds
 from ..simplex import distributions
-from ._algorithm_1 import PaperTopics
 from ._choice import Chosen, Heads, allowed_heads, choose, left_out, rows_in_memory
-from ._debiased import DebiasedTopics, of_part
+from ._debiased import of_part, recover_topics
 from ._documents import Documents, Passes, read_documents
 from ._evidence import evidence_of_head, posterior_of, weigh_evidence
 from ._head import linear_head
 from ._labels import LabelSets, label_sets
 from ._methods import LabelMethods
 from ._parts import PartMoments
-from ._topics import Recovered, Recovery, Topics, one_topic, refined_topics
+from ._topics import SMOOTHING, Recovered, Topics, one_topic, refined_topics
 
 
 class MomentMultiLabelClassifier(LabelMethods, Staged):
@@ -60,11 +59,10 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
     ----------
     n_components : int, default=50
         Number K of topics, and of directions of the ridge head.
-    moments : {"auto", "occurrence", "factorial", "paper"}, default="auto"
+    moments : {"auto", "occurrence", "factorial"}, default="auto"
         "occurrence" looks at which words are present, "factorial" at counts of words that are drawn one after the other
         (``word_probabilities_`` sum to one then); both use different words of a document only, so that their moments
         are unbiased. "auto" is "factorial" if some entry is above one and all are whole numbers, else "occurrence".
-        "paper" is Algorithm 1 as printed.
     head : {"auto", "ridge", "logistic", "full", "bayes"}, default="auto"
         What predicts.
 
@@ -83,18 +81,16 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         number of directions alone, and the evidence is on the head.
     refine : int or "auto", default=0
         EM from the recovered topics, over words and labels: "auto" makes accelerated steps until they converge, a number
-        that many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" for ``moments="paper"``. The
-        linear heads do not use the topics; with ``head="bayes"``, or to read the topics, 3 to 10 steps are worth it. See
-        ``refinement_``, and *EM has converged* in the evidence.
-    decomposition : {"polar", "power", "joint"}, default="polar"
-        Of the whitened tensor, for ``moments="paper"``; see `latentia.tensor.decompose`.
+        that many plain ones, each a pass over the data. 0 keeps to the theorem. The linear heads do not use the topics; with
+        ``head="bayes"``, or to read the topics, 3 to 10 steps are worth it. See ``refinement_``, and *EM has converged* in the
+        evidence.
     eta : float, default=0.0
         Words that a document lacks count only in topics where they have at least this probability (section 4). It saves no
         time here.
     n_splits : int, default=1
         Number of random splits into halves, at most 3, whose topics give the expected errors. They cost no pass over the
-        data; with ``refine`` a single split is used, which costs as much as refining. With 0, or ``moments="paper"``, no
-        errors are measured: see ``evidence_.stability``.
+        data; with ``refine`` a single split is used, which costs as much as refining. With 0 no errors are
+        measured: see ``evidence_.stability``.
     vocabulary, label_names : sequence of str, optional
         Names of the columns of X and Y for explanations and reports, where these have none.
     random_state : int, default=0
@@ -109,9 +105,9 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
     weights_ : ndarray of shape (K,)
         pi, descending; they sum to one. Absent with ``topics=False``, as are the next two.
     word_probabilities_ : ndarray of shape (K, D)
-        P[word present | topic]; with "factorial" rows sum to one, and with "paper" but for negative entries, cut at 1e-10.
+        P[word present | topic]; with "factorial" rows sum to one.
     label_probabilities_ : ndarray of shape (K, L)
-        P[label | topic]; with "paper" rows sum to one.
+        P[label | topic].
     head_ : {"ridge", "logistic", "full", "bayes"}
         What predicts; with ``head="auto"`` what was chosen.
     word_features_ : ndarray of shape (D, H), float32, or None
@@ -144,22 +140,21 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
 
     Notes
     -----
-    Differences from the paper:
+    Differences from the paper, whose Algorithm 1 as printed is `latentia.papers.multilabel.learn_labelled_topics`:
 
     1. Moments use different words of a document (no diagonals). With diagonals, as printed, a word co-occurs with itself,
        and pi = lambda^-2 carries the factor sum nnz^2 / sum nnz^3. Here mu, gamma and pi are the probabilities of the
        model itself: nothing is normalised that the model does not normalise. An occurrence has no pair with itself, and
        the model's diagonal is found together with the topics, in up to ten rounds (one, with more than 20 topics).
-    2. Algorithm 1 normalises mu_k and gamma_k to sum to one and then uses mu_k as the probabilities of equation (2).
-       "paper" does so; negative entries count as 1e-10.
+    2. Algorithm 1 normalises mu_k and gamma_k to sum to one and then uses mu_k as the probabilities of equation (2). Here they
+       are used as they are.
     3. They are taken in K + 12 coordinates, near the leading eigenspace of M_2 with words divided by the root of their
        frequency, of at most 16,384 words, the most frequent; all words and labels get probabilities.
     4. Where M_2 without its diagonal has no K eigenvalues above the noise, as much of its diagonal is kept as lifts the
        last one to the noise; a component that is noise stays noise, and its expected error says so.
     5. The tensor is decomposed by polar iteration, not by deflation.
     6. "Three passes" need all pairs of words in memory. Here, without them, all of it, head and error bars included, is five,
-       and up to four more with the ridge head and fewer labels than K; "paper" makes up to nine, and one more with a head in
-       memory, four with the ridge head.
+       and up to four more with the ridge head and fewer labels than K.
     7. Posteriors are computed in logarithms; absent words enter through one constant a topic, so that eta saves nothing.
     8. Linear heads and ``refine`` are not in the paper.
     9. Probabilities of linear heads are calibrated: two slopes and a shift for all labels, fitted to rows that had no part in
@@ -185,10 +180,9 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
 
     _compared = ("word_probabilities_",)
     _constraints: ClassVar = {
-        "moments": Choice("auto", "occurrence", "factorial", "paper"),
+        "moments": Choice("auto", "occurrence", "factorial"),
         "head": Choice("auto", "ridge", "logistic", "full", "bayes"),
         "topics": Flag(),
-        "decomposition": Choice("polar", "power", "joint"),
         "eta": Number(0, 1, closed="low"),
         "label_names": OrNone(Names()),
     }
@@ -201,7 +195,6 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         head: str = "auto",
         topics: bool = True,
         refine: Refine = 0,
-        decomposition: str = "polar",
         eta: float = 0.0,
         n_splits: int = 1,
         vocabulary: Any = None,
@@ -215,7 +208,6 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         self.head = head
         self.topics = topics
         self.refine = refine
-        self.decomposition = decomposition
         self.eta = eta
         self.n_splits = n_splits
         self.vocabulary = vocabulary
@@ -256,8 +248,8 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         return self._fit_stages(documents)
 
     def _assign_folds(self, rows: Documents) -> Folds:
-        """Four groups for expected errors of topics; Algorithm 1 as printed has moments of all rows alone."""
-        if not self.topics or self.moments == "paper":
+        """Assign rows to four folds, for expected errors of topics."""
+        if not self.topics:
             return Folds(1, self._seed)
         return assign_folds(rows.blocks, self._seed, 4 if self.n_splits else 1)
 
@@ -266,7 +258,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         heads = allowed_heads(self.head, rows.seen, self.n_components)
         plans = [] if self.head == "bayes" else [self._plan_of_head(rows, heads)]
         found, results = (
-            self._recovery.recover(rows, plans, folds) if self.topics else (None, rows.passes.follow(plans))
+            recover_topics(rows, self.n_components, plans, folds) if self.topics else (None, rows.passes.follow(plans))
         )
         if isinstance(found, LatentiaError):
             found = self._without_topics(rows, found)
@@ -288,8 +280,8 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         if recovered is None:
             return None
         if subset.is_whole:
-            return refined_topics(recovered, moments.documents, moments.documents.blocks, self._steps)
-        return self._refined_part(recovered, moments, subset) if self._steps else Refined(recovered, Refinement.none())
+            return refined_topics(recovered, moments.documents, moments.documents.blocks, self.refine)
+        return self._refined_part(recovered, moments, subset) if self.refine else Refined(recovered, Refinement.none())
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
         learned: _Learned = fitted.moments
@@ -306,7 +298,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         if learned.found is not None:
             topics: Topics = fitted.model.parameters
             self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels
-            self.weights_, self._share = topics.weights, learned.found.share
+            self.weights_, self._share = topics.weights, SMOOTHING
             self._set_refinement_attributes(fitted.model.refinement)
             self.n_passes_ += len(self.refinement_)
 
@@ -338,7 +330,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         return 2.0
 
     def _cost(self) -> Literal["free", "algebra", "passes"]:
-        return "passes" if self._steps else "free" if self.n_splits > 1 else "algebra"
+        return "passes" if self.refine else "free" if self.n_splits > 1 else "algebra"
 
     def _distance(self, first: Refined, second: Refined, moments: _Learned) -> np.ndarray:
         """l1, of the topics' distributions of frequent words."""
@@ -352,16 +344,11 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         every = np.tile(documents.words, (len(part.weights), 1))
         every[:, frequent] = part.words
         rows = documents.blocks.group(of.groups, of.folds)
-        found = refined_topics(Topics(every, part.labels, part.weights), documents, rows, self._steps)
+        found = refined_topics(Topics(every, part.labels, part.weights), documents, rows, self.refine)
         topics: Topics = found.parameters
         return Refined(Topics(topics.words[:, frequent], topics.labels, topics.weights), found.refinement)
 
     def _check_parameters(self) -> None:
-        if self.moments == "paper" and self.refine not in (0, "auto"):
-            raise LatentiaError(
-                "Algorithm 1 as printed has no refinement; use it with other moments.",
-                parameter="refine", value=self.refine,
-            )  # fmt: skip
         if not self.topics and self.head == "bayes":
             raise LatentiaError(
                 "head='bayes' predicts with the topics: leave topics=True.", parameter="topics", value=False
@@ -440,22 +427,6 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             EvidenceWarning,
         )
         return one_topic(documents)
-
-    @property
-    def _recovery(self) -> Recovery:
-        """How topics are learned."""
-        if self.moments == "paper":
-            return PaperTopics(self.n_components, self.decomposition, self._seed)
-        return DebiasedTopics(self.n_components)
-
-    @property
-    def _steps(self) -> Refine:
-        """Of refining, which Algorithm 1 as printed does not have."""
-        return 0 if self.moments == "paper" else self.refine
-
-    # --- use ----------------------------------------------------------------------------------------------------
-
-    # --- helpers ------------------------------------------------------------------------------------------------
 
     def _distances(self, other: MomentMultiLabelClassifier) -> np.ndarray:
         if not self.topics:

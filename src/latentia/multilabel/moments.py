@@ -165,21 +165,6 @@ class OccurrenceProducts:
         return state
 
 
-class OccurrenceCubes:
-    """In-place statistic: sum_d (S^T c_d)^(x 3), shape (b, b, b), for coordinates S of shape (F, b); see `mirror_cube`."""
-
-    def __init__(self, coordinates: np.ndarray, codes: np.ndarray) -> None:
-        self.coordinates, self.codes = np.ascontiguousarray(coordinates), codes
-
-    def zero(self) -> np.ndarray:
-        return np.zeros((self.coordinates.shape[1],) * 3)
-
-    def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        counts = coded(block[0], self.codes, self.coordinates.dtype)
-        add_cubes(state, products(counts, self.coordinates, parallel), None, parallel)
-        return state
-
-
 @dataclass(frozen=True)
 class OccurrenceSums:
     """Sums for groups of documents in coordinates S; see `OccurrenceMoments`.
@@ -294,33 +279,25 @@ class TopicMoments:
 
         sum_d s_d y_d ((c_d . g_k)^2 - sum_v c_dv g_vk^2),      shape (L, K),
 
-    which is the contraction M_L(g_k, g_k) over different words (all pairs with ``diagonal``). ``words=False`` leaves the first
-    out. Products with directions are in their precision, and sums in double.
+    which is the contraction M_L(g_k, g_k) over different words. Products with directions are in their precision, and sums in
+    double.
     """
 
-    def __init__(
-        self, directions: np.ndarray, codes: np.ndarray, factors: Factors, n_labels: int,
-        *, diagonal: bool = False, words: bool = True,
-    ) -> None:  # fmt: skip
+    def __init__(self, directions: np.ndarray, codes: np.ndarray, factors: Factors, n_labels: int) -> None:
         self.directions, self.codes, self.factors = np.ascontiguousarray(directions), codes, factors
-        self.n_labels, self.diagonal, self.words = n_labels, diagonal, words
+        self.n_labels = n_labels
 
     def zero(self) -> tuple[np.ndarray, np.ndarray]:
         k = self.directions.shape[1]
-        return np.zeros((len(self.codes) if self.words else 0, k)), np.zeros((self.n_labels, k))
+        return np.zeros((len(self.codes), k)), np.zeros((self.n_labels, k))
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         words, labels = state
         counts, marks = (coded(table, None, self.directions.dtype) for table in block[:2])
         own, factor = coded(block[0], self.codes, self.directions.dtype), self.factors(_lengths(block), 2)
-        if self.diagonal:
-            rows = products(own, self.directions, parallel)
-            squares = rows**2
-        else:
-            rows, same = squared_products(own, self.directions, parallel)
-            squares = rows**2 - same
-        if self.words:
-            add_products(words, by_column(counts, len(words), parallel, factor), rows, parallel)
+        rows, same = squared_products(own, self.directions, parallel)
+        squares = rows**2 - same
+        add_products(words, by_column(counts, len(words), parallel, factor), rows, parallel)
         add_products(labels, by_column(marks, self.n_labels, parallel, factor), squares, parallel)
         return state
 

@@ -2,7 +2,7 @@
 
     python benchmarks/noisy_or_at_scale.py [--quick]
 
-Counting: all triples of a partition of 150 findings over 200,000 rows, by the counter of `CountedAbsences` and by float32
+Counting: all triples of a partition of 150 findings over 200,000 rows, by the counter of `AbsenceCounts` and by float32
 matrix products, one a finding, medians of three. Fits: random networks with
 n = 300 and 900, m = 30, of a million rows, without EM, each in a process of its own; memory is its largest resident set.
 ``gwords``: words of 64 rows that are counted, among the rows of the rarest finding of each triple, and ``gflop`` of the
@@ -29,8 +29,8 @@ from noisy_or_recovery import errors
 
 from latentia.datasets import planted
 from latentia.noisyor import NoisyOr
-from latentia.noisyor.absences import CountedAbsences, PackedRows, Partition
-from latentia.noisyor.bits import count_pairs_of
+from latentia.noisyor.absences import AbsenceCounts, Partition, RowPacking
+from latentia.noisyor.bits import count_pairs_with
 from latentia.passes import Blocks, Folds, accumulate
 from latentia.system.threads import for_chunks
 
@@ -48,7 +48,7 @@ def count_rate() -> float:
     def count(core: int) -> None:
         for _ in range(20):
             for i in range(100):
-                count_pairs_of(bits, i, tables[core])
+                count_pairs_with(bits, i, tables[core])
 
     with ThreadPoolExecutor(cores) as pool:
         seconds = min(timed(lambda: list(pool.map(count, range(cores)))).wall for _ in range(5))
@@ -72,8 +72,8 @@ def counting(n_rows: int) -> dict[str, Any]:
     n = 150
     X = planted.noisy_or_network(n, 20, leak=0.01).sample(n_rows).X
     partition = Partition(*np.array_split(np.random.default_rng(0).permutation(n), 3))
-    packed = accumulate(Blocks.from_array(X), PackedRows(n, Folds(4, 0)), -1)
-    counts = CountedAbsences(packed, n_jobs=-1).of(np.concatenate(partition))
+    packed = accumulate(Blocks.from_array(X), RowPacking(n, Folds(4, 0)), -1)
+    counts = AbsenceCounts(packed, n_jobs=-1).of(np.concatenate(partition))
     end_a, end_b = len(partition.a), len(partition.a) + len(partition.b)
 
     def by_bits() -> None:

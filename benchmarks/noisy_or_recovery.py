@@ -60,7 +60,7 @@ def exact(n: int, m: int) -> list[dict[str, Any]]:
     truth = planted.noisy_or_network(n, m)
     moments = ExactAbsences(truth.weights, truth.priors)
     partition = np.array_split(np.random.default_rng(0).permutation(n), 3)
-    triples = moments.contracted(partition, [np.eye(len(findings)) for findings in partition])
+    triples = moments.contract(partition, [np.eye(len(findings)) for findings in partition])
     printed = recover_weights(moments.logs().pmi, triples, partition, m, 1 / m)
     models = {f"{c} corrections": NoisyOr(m, corrections=c) for c in range(4)}
     measured = {"printed": summary_of_printed([printed], [truth])}

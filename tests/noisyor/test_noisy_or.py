@@ -15,8 +15,8 @@ from latentia.datasets import planted
 from latentia.evidence import GRADES
 from latentia.likelihood import noisy_or_rows
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._evidence import incoherence, spectral_boundedness
-from latentia.noisyor._expansion import higher_orders, power_coefficients
+from latentia.noisyor._evidence import compute_incoherence, compute_spectral_boundedness
+from latentia.noisyor._expansion import compute_higher_orders, compute_power_coefficients
 from latentia.noisyor.absences import ExactAbsences
 from latentia.passes import Blocks, assign_folds
 
@@ -50,14 +50,14 @@ def model(data):
 def test_powers_sum_to_the_moments_of_any_prior(odds):
     t = np.linspace(0, 1, 101)
     powers = t[:, None] ** np.arange(1, 17)
-    assert np.abs(powers @ power_coefficients(np.array([odds]))[:, 0] - np.log1p(odds * t)).max() < 1e-8
+    assert np.abs(powers @ compute_power_coefficients(np.array([odds]))[:, 0] - np.log1p(odds * t)).max() < 1e-8
 
 
 def test_higher_orders_are_what_exact_moments_have_beyond_the_first():
     truth = planted.noisy_or_network(12, 3, active=0.9, leak=0.1)
     odds = truth.priors / (1 - truth.priors)
     strengths = -np.expm1(-truth.weights)
-    coefficients, vectors = higher_orders(truth.weights, odds)
+    coefficients, vectors = compute_higher_orders(truth.weights, odds)
     whole = (odds * strengths.T) @ strengths + (coefficients * vectors.T) @ vectors
     off = ~np.eye(12, dtype=bool)
     assert np.abs(whole - ExactAbsences(truth.weights, truth.priors, truth.leak).logs().pmi)[off].max() < 1e-12
@@ -238,16 +238,16 @@ def test_copies_of_rows_count_once():
 def test_tau_and_incoherence_are_as_defined():
     weights = planted.noisy_or_network(30, 4, random_state=2).weights
     first, second = -np.expm1(-weights.T), -np.expm1(-2 * weights.T)
-    tau = spectral_boundedness(weights)
+    tau = compute_spectral_boundedness(weights)
     signal = first @ first.T + np.linalg.svd(first)[1][-1] ** 2 * np.eye(30)
     left = np.linalg.eigvalsh(tau * signal - second @ second.T)
     assert left[0] == pytest.approx(0, abs=1e-8)
     further = -np.expm1(-4 * weights.T)
-    left = np.linalg.eigvalsh(spectral_boundedness(weights, 4) * signal - further @ further.T)
+    left = np.linalg.eigvalsh(compute_spectral_boundedness(weights, 4) * signal - further @ further.T)
     assert left[0] == pytest.approx(0, abs=1e-8)
     left_vectors = np.linalg.svd(first, full_matrices=False)[0]
-    assert incoherence(weights) == pytest.approx((left_vectors**2).sum(axis=1).max() * 30 / 4)
-    assert spectral_boundedness(np.vstack([weights, weights[:1]])) > 1e6
+    assert compute_incoherence(weights) == pytest.approx((left_vectors**2).sum(axis=1).max() * 30 / 4)
+    assert compute_spectral_boundedness(np.vstack([weights, weights[:1]])) > 1e6
 
 
 def test_sampling_and_scoring(model, truth, data):
@@ -660,7 +660,7 @@ def test_causes_have_names(baskets, tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_network_that_em_is_refused_predicts_no_worse_than_independent_findings(monkeypatch):
-    monkeypatch.setattr("latentia.noisyor.noisy_or.MOST_CROWDED", -1.0)
+    monkeypatch.setattr("latentia.noisyor.noisy_or.MAX_CROWDED", -1.0)
     rng = np.random.default_rng(23)
     chances = rng.choice([0.1, 0.25, 0.75, 0.9], size=(4, 24))
     X = rng.random((1500, 24)) < chances[rng.choice(4, 1500, p=[0.4, 0.3, 0.2, 0.1])]

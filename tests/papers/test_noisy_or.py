@@ -17,7 +17,7 @@ def median_error(truth, weights):
 
 def exact_pmi(moments, partition):
     eyes = [np.eye(len(findings)) for findings in partition]
-    return moments.logs().pmi, moments.contracted(partition, eyes)
+    return moments.logs().pmi, moments.contract(partition, eyes)
 
 
 def test_weights_from_exact_moments():

@@ -13,7 +13,7 @@ from ..datasets.baskets import read_baskets
 from ..evidence import bounds
 from ..exceptions import LatentiaError
 from ..noisyor import Diagnosis, NoisyOr
-from ..noisyor.baskets import basket_table, chosen_items
+from ..noisyor.baskets import choose_items, make_basket_table
 from ..noisyor.inference import ENUMERATION, QUICKSCORE, SAMPLING, SEARCH, Posteriors
 from ..passes import Blocks
 from ..report.noisy_or import percent, summarize_noisy_or
@@ -152,8 +152,8 @@ def _read_baskets(
 ) -> Table:
     """Baskets as a table of these items, or of all that are in so many."""
     baskets, lines = read_baskets(path, rows=rows, empty=how.asked.empty, encoding=how.encoding, columns=columns)
-    chosen = list(items) or chosen_items(baskets, min_df)
-    return announce(Table(basket_table(baskets, chosen), chosen, {}, lines, [], str(path), "line"))
+    chosen = list(items) or choose_items(baskets, min_df)
+    return announce(Table(make_basket_table(baskets, chosen), chosen, {}, lines, [], str(path), "line"))
 
 
 def _read_findings(path: Path, columns: str | None, ignore: str | None, how: ReadOptions) -> Table:

@@ -9,25 +9,25 @@ import numpy as np
 
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks, rank_checks
 from ..metrics.matching import nearest_other_distance
-from ._em import LEAST_GAIN, MOST_CROWDED, MOST_ENUMERATED, RefinedNetwork
-from ._goodness import Goodness, most_mean_square
+from ._em import MAX_CROWDED, MAX_ENUMERATED, MIN_GAIN, RefinedNetwork
+from ._goodness import Goodness, max_mean_square
 from ._learners import Learner, Spectrum
-from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences
+from .absences import AbsenceCounts, AbsenceMoments, ObservedAbsences
 from .inference import Network
-from .inference.search import MOST_FOUND
+from .inference.search import MAX_CONFIGURATIONS
 
-_LINKED = 0.05  # strength from which a cause counts as linked to a finding
-_FEW = 20  # joint absences
-_MOST_LIMIT = 0.3
-_ACCURACY = 0.1  # of PMI
+_MIN_LINK_STRENGTH = 0.05  # strength from which a cause counts as linked to a finding
+_MIN_ABSENCES = 20  # joint absences
+_MAX_LIMIT = 0.3
+_PMI_ACCURACY = 0.1  # of PMI
 _TINY = 1e-12
-_LEFT = 0.05
-MOST_PRIOR = 0.7
-_OF_ROWS = (CountedAbsences, ObservedAbsences)
+_MAX_REMAINING = 0.05
+MAX_PRIOR = 0.7
+_ROW_SOURCES = (AbsenceCounts, ObservedAbsences)
 
 
 @dataclass(frozen=True)
-class Measured:
+class FitDiagnostics:
     """What the fit knows about itself."""
 
     refined: RefinedNetwork
@@ -42,7 +42,7 @@ class Measured:
     gaps: tuple[float, int] | None = None
 
 
-def spectral_boundedness(weights: np.ndarray, order: int = 2) -> float:
+def compute_spectral_boundedness(weights: np.ndarray, order: int = 2) -> float:
     """tau of Definition 2.3: the least with G G^T <= tau (F F^T + sigma_m(F F^T) I), for weights (m, n).
 
     F = 1 - exp(-W) and G = 1 - exp(-2 W), of order 2; Theorem 3.3 asks it of orders 3 and 4 too. With
@@ -60,33 +60,33 @@ def spectral_boundedness(weights: np.ndarray, order: int = 2) -> float:
     return float(np.linalg.eigvalsh(gram)[-1])
 
 
-def incoherence(weights: np.ndarray) -> float:
+def compute_incoherence(weights: np.ndarray) -> float:
     """mu of Definition 3.2 of F = 1 - exp(-W), weights (m, n): 1 at best, n / m at worst."""
     m, n = weights.shape
     basis = np.linalg.svd(-np.expm1(-weights.T), full_matrices=False)[0]
     return float((basis**2).sum(axis=1).max() * n / m)
 
 
-def noisy_or_checks(measured: Measured) -> list[Check]:
+def noisy_or_checks(measured: FitDiagnostics) -> list[Check]:
     """The lines of the evidence table."""
     network, parts = measured.refined.network, measured.parts
-    m, limit, symbol = network.m, _limit(network.weights), "mean |W_k - W'_k| / |W_k|"
-    n_rows = round(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
+    m, limit, symbol = network.m, _error_limit(network.weights), "mean |W_k - W'_k| / |W_k|"
+    n_rows = round(measured.source.n_rows.sum()) if isinstance(measured.source, _ROW_SOURCES) else 0
     checks = error_checks(parts, limit, symbol, "relative to its size", "cause", n_rows=n_rows)
     checks += measured.trivial
     if measured.misfit is not None:
         checks += measured.misfit.checks(what="causes")
     if measured.goodness is not None:
         checks += measured.goodness.checks(limit)
-    checks += _rank(measured, m)
+    checks += _rank_checks(measured, m)
     if measured.learner.likely is not None:
         low, high = measured.learner.likely
-        also = f"So do {low} to {high}." if low < high else "Other numbers are clearly worse."
+        range_text = f"So do {low} to {high}." if low < high else "Other numbers are clearly worse."
         checks.append(
             Check(
                 "number of causes", "m", float(m), None,
                 "With this number of causes networks of halves of the rows predict pairs of findings in the other halves best. "
-                + also,
+                + range_text,
                 "not in the paper",
             )
         )  # fmt: skip
@@ -99,31 +99,31 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
                 f"Distance of cause {worst}, the least stable, to what one partition of the findings finds.", "Algorithm 1",
             )
         )  # fmt: skip
-    checks += [*_theorem(network), *_systematic(measured), *_em(measured.refined)]
-    if isinstance(measured.source, _OF_ROWS):
-        checks += _absences(measured.source)
+    checks += [*_theorem_checks(network), *_systematic_checks(measured), *_em_checks(measured.refined)]
+    if isinstance(measured.source, _ROW_SOURCES):
+        checks += _absence_checks(measured.source)
     if isinstance(measured.source, ObservedAbsences):
-        checks += _missing(measured.source.share_missing, measured.gaps)
+        checks += _missing_checks(measured.source.share_missing, measured.gaps)
     if measured.n_unused:
         meaning = "Findings that no row has, or every row, or that are copies of others: they were left out."
         checks.append(Check("findings left out", "", float(measured.n_unused), None, meaning, "model"))
     return checks
 
 
-def _theorem(network: Network) -> list[Check]:
+def _theorem_checks(network: Network) -> list[Check]:
     """What Theorems 3.1 and 3.3 assume."""
     m, n = network.weights.shape
     strengths = -np.expm1(-network.weights)
-    linked = strengths >= _LINKED
+    linked = strengths >= _MIN_LINK_STRENGTH
     active = float((network.priors[:, None] * linked).sum(axis=0).mean())
     density = float(linked.mean())
-    tau, mu = spectral_boundedness(network.weights), incoherence(network.weights)
-    tau_of_all = max(tau, *(spectral_boundedness(network.weights, order) for order in (3, 4)))
+    tau, mu = compute_spectral_boundedness(network.weights), compute_incoherence(network.weights)
+    tau_of_all = max(tau, *(compute_spectral_boundedness(network.weights, order) for order in (3, 4)))
     rho = float(network.priors.mean())
     return [
         Check(
             "causes on at a finding", "rho p m", active, at_most(1, "c of the theorem"),
-            f"Mean number of causes on that are linked to a finding (strength at least {_LINKED:g}). Small: absences say much.",
+            f"Mean number of causes on that are linked to a finding (strength at least {_MIN_LINK_STRENGTH:g}). Small: absences say much.",
             "Theorem 3.1",
         ),
         Check(
@@ -144,12 +144,12 @@ def _theorem(network: Network) -> list[Check]:
     ]  # fmt: skip
 
 
-def _systematic(measured: Measured) -> list[Check]:
+def _systematic_checks(measured: FitDiagnostics) -> list[Check]:
     """Errors that all parts of the rows share."""
-    most = float(measured.refined.network.priors.max())
+    max_prior = float(measured.refined.network.priors.max())
     lines = [
         Check(
-            "most frequent cause", "max_k rho_k", most, at_most(MOST_PRIOR),
+            "most frequent cause", "max_k rho_k", max_prior, at_most(MAX_PRIOR),
             "Of causes that are nearly always on absences say too little.", "Theorem 3.1", "note",
         )
     ]  # fmt: skip
@@ -158,7 +158,7 @@ def _systematic(measured: Measured) -> list[Check]:
         worst = int(remaining.argmax())
         lines.append(
             Check(
-                "left by the corrections", "relative to its size", float(remaining[worst]), at_most(_LEFT),
+                "left by the corrections", "relative to its size", float(remaining[worst]), at_most(_MAX_REMAINING),
                 f"Systematic error of cause {worst}, if the rounds went on as they do: it is part of the expected error. Raise "
                 "corrections to take it off.", "Theorem 3.3",
             )
@@ -166,44 +166,44 @@ def _systematic(measured: Measured) -> list[Check]:
     return lines
 
 
-def _em(refined: RefinedNetwork) -> list[Check]:
+def _em_checks(refined: RefinedNetwork) -> list[Check]:
     """Whether EM has converged, and what it cannot sum over."""
     if not len(refined.refinement.log_likelihood):
         return []
-    made = (
+    steps_text = (
         f"{refined.n_steps} steps." if refined.n_steps else "Above, there is no EM: the network is that of the moments."
     )
     lines = []
     if refined.n_steps:
         lines.append(
             Check(
-                "EM has converged", "log-likelihood, nats a parameter", refined.remaining, at_most(LEAST_GAIN),
-                f"{made} What further ones would gain, or, of a number that was asked for, what the last one gained. What is "
+                "EM has converged", "log-likelihood, nats a parameter", refined.remaining, at_most(MIN_GAIN),
+                f"{steps_text} What further ones would gain, or, of a number that was asked for, what the last one gained. What is "
                 "missing then is missing from the parts of the data too, and from the expected error.",
                 "not in the paper",
             )
         )  # fmt: skip
-    if refined.network.m > MOST_ENUMERATED:
+    if refined.network.m > MAX_ENUMERATED:
         lines.append(
             Check(
-                "rows with many explanations", "share of the rows", refined.crowded, at_most(MOST_CROWDED),
-                f"Rows with more than {MOST_FOUND} likely configurations of causes: EM sums over these alone. Many such rows "
-                "bias it, in all parts of the data alike. " + ("" if refined.n_steps else made),
+                "rows with many explanations", "share of the rows", refined.crowded, at_most(MAX_CROWDED),
+                f"Rows with more than {MAX_CONFIGURATIONS} likely configurations of causes: EM sums over these alone. Many such rows "
+                "bias it, in all parts of the data alike. " + ("" if refined.n_steps else steps_text),
                 "not in the paper", "veto" if refined.n_steps else "note",
             )
         )  # fmt: skip
     return lines
 
 
-def _limit(weights: np.ndarray) -> float:
+def _error_limit(weights: np.ndarray) -> float:
     """Error up to which causes are told apart: a third of the distance to the nearest other, relative, or .3."""
     if len(weights) == 1:
-        return _MOST_LIMIT
+        return _MAX_LIMIT
     lengths = np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), _TINY)
-    return min(_MOST_LIMIT, nearest_other_distance(weights / lengths, "euclidean") / 3)
+    return min(_MAX_LIMIT, nearest_other_distance(weights / lengths, "euclidean") / 3)
 
 
-def _rank(measured: Measured, m: int) -> list[Check]:
+def _rank_checks(measured: FitDiagnostics, m: int) -> list[Check]:
     """How many directions the data carries, and the last that the causes need."""
     spectrum = measured.spectrum
     last, following = float(spectrum.values[m - 1]), float(spectrum.values[m]) if len(spectrum.values) > m else 0.0
@@ -219,7 +219,7 @@ def _rank(measured: Measured, m: int) -> list[Check]:
     ]  # fmt: skip
 
 
-def _missing(share: float, gaps: tuple[float, int] | None) -> list[Check]:
+def _missing_checks(share: float, gaps: tuple[float, int] | None) -> list[Check]:
     """How many cells are not known, and whether that depends on other findings."""
     lines = [
         Check(
@@ -232,7 +232,7 @@ def _missing(share: float, gaps: tuple[float, int] | None) -> list[Check]:
         score, n_pairs = gaps
         lines.append(
             Check(
-                "missing by chance", "mean z^2 of pairs", score, at_most(most_mean_square(n_pairs), "1 for noise"),
+                "missing by chance", "mean z^2 of pairs", score, at_most(max_mean_square(n_pairs), "1 for noise"),
                 "How often a cell is missing where another finding is present, against chance. Above the limit it depends "
                 "on the row what is known of it: tests that were ordered because of other findings, say.", "model", "caution",
                 "Which cells are missing goes with the findings: fit the rows that were asked everything alone, and compare.",
@@ -241,19 +241,19 @@ def _missing(share: float, gaps: tuple[float, int] | None) -> list[Check]:
     return lines
 
 
-def _absences(source: CountedAbsences | ObservedAbsences) -> list[Check]:
+def _absence_checks(source: AbsenceCounts | ObservedAbsences) -> list[Check]:
     table, n_rows = source.fewest_absences()
     pairs = table[np.triu_indices(len(table), 1)]
-    few, least = int((pairs < _FEW).sum()), int(pairs.min())
-    needed = bounds.noisy_or_rows(max(least, 0.5) / n_rows, source.n_features, _ACCURACY)
+    n_rare, n_rarest = int((pairs < _MIN_ABSENCES).sum()), int(pairs.min())
+    needed = bounds.noisy_or_rows(max(n_rarest, 0.5) / n_rows, source.n_features, _PMI_ACCURACY)
     return [
         Check(
-            "pairs seldom absent together", f"N P_ij < {_FEW}", float(few), equal_to(0),
-            f"Pairs of {len(pairs)}; the rarest joint absence occurs {least} times. Their PMI is noise: findings that "
+            "pairs seldom absent together", f"N P_ij < {_MIN_ABSENCES}", float(n_rare), equal_to(0),
+            f"Pairs of {len(pairs)}; the rarest joint absence occurs {n_rarest} times. Their PMI is noise: findings that "
             "are nearly always present help little.", "Lemma E.1",
         ),
         Check(
             "sample size of the theorem", "N", float(n_rows), at_least(needed),
-            f"Rows at which every PMI of a pair is within {_ACCURACY:g} (constant 1).", "Lemma E.1",
+            f"Rows at which every PMI of a pair is within {_PMI_ACCURACY:g} (constant 1).", "Lemma E.1",
         ),
     ]  # fmt: skip

@@ -23,16 +23,16 @@ from ..fitting.stages import Fitted
 from ..likelihood import noisy_or_rows
 from ..passes import Blocks, sample_rows
 from ._bif import write_bif
-from ._findings import rows_with_gaps
+from ._findings import split_gaps
 from .baskets import is_baskets
 from .inference import SAMPLING, Network, Posteriors, attributions, posteriors, questions
 from .inference.questions import Question
 
-_MOST_DRAWN = 1000  # findings, of so many of which rows are drawn
+_MAX_DRAWN = 1000  # findings, of so many of which rows are drawn
 
-_NAMING, _LEAST_NAMING = 2, 0.1  # findings that name a cause, and their least strength
-_LEAST_FREQUENCY = 1e-9
-_NETWORKS: WeakKeyDictionary[Any, tuple[Any, Network]] = WeakKeyDictionary()
+_N_NAMING, _MIN_NAMING_STRENGTH = 2, 0.1  # findings that name a cause, and their least strength
+_MIN_FREQUENCY = 1e-9
+_CACHED_NETWORKS: WeakKeyDictionary[Any, tuple[Any, Network]] = WeakKeyDictionary()
 
 
 class Edge(NamedTuple):
@@ -157,10 +157,10 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         if len(present) != 1:
             raise LatentiaError(f"x has {len(present)} rows: one row is explained at a time.")
         options: dict[str, Any] = {"random_state": self._seed, "n_jobs": self.n_jobs}
-        found = posteriors(self._network, present, observed, **options)
+        posterior = posteriors(self._network, present, observed, **options)
         attribution = attributions(self._network, present[0], None if observed is None else observed[0], **options)
-        exact, log_likelihood = bool(found.method[0] < SAMPLING), float(found.log_likelihood[0])
-        return Diagnosis(found.probabilities[0], float(found.error[0]), exact, attribution, log_likelihood)
+        exact, log_likelihood = bool(posterior.method[0] < SAMPLING), float(posterior.log_likelihood[0])
+        return Diagnosis(posterior.probabilities[0], float(posterior.error[0]), exact, attribution, log_likelihood)
 
     @fitted
     def ask(self, x: Any, n: int = 5) -> list[Question]:
@@ -193,11 +193,11 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
                 + ("has none." if len(present) == 1 else f"has {len(present)} rows.")
             )
         network, names = self._network, self._finding_names()
-        found = posteriors(network, present, observed, random_state=self._seed, n_jobs=self.n_jobs)
-        chances, gains = questions(network, found.probabilities[0])
-        open_ones = np.flatnonzero(~observed[0])
-        order = open_ones[np.argsort(-gains[open_ones], kind="stable")][:n]
-        return [Question(names[i], int(i), float(chances[i]), float(gains[i])) for i in order]
+        posterior = posteriors(network, present, observed, random_state=self._seed, n_jobs=self.n_jobs)
+        probabilities, gains = questions(network, posterior.probabilities[0])
+        unasked = np.flatnonzero(~observed[0])
+        order = unasked[np.argsort(-gains[unasked], kind="stable")][:n]
+        return [Question(names[i], int(i), float(probabilities[i]), float(gains[i])) for i in order]
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the mean log-likelihood of a row in nats, a lower bound where rows are sampled; higher is better.
@@ -239,11 +239,11 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
 
     def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
         (rows,) = sample_rows(fitted.rows)
-        if rows.shape[1] > _MOST_DRAWN:
+        if rows.shape[1] > _MAX_DRAWN:
             return None
         real = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-        drawn = np.asarray(self.sample(len(real), rng)[0], dtype=np.float64)
-        return Drawn(real, np.where(np.isnan(real), np.nan, drawn), self.column_names or ())
+        simulated = np.asarray(self.sample(len(real), rng)[0], dtype=np.float64)
+        return Drawn(real, np.where(np.isnan(real), np.nan, simulated), self.column_names or ())
 
     @property
     def cause_names_(self) -> list[str]:
@@ -269,23 +269,23 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         self
         """
         m = len(self.priors_)
-        named = isinstance(names, Mapping)
-        given = dict(names.items() if named else enumerate(names))  # type: ignore[union-attr]
-        if not named and len(given) != m:
+        is_mapping = isinstance(names, Mapping)
+        new_names = dict(names.items() if is_mapping else enumerate(names))  # type: ignore[union-attr]
+        if not is_mapping and len(new_names) != m:
             raise LatentiaError(
-                f"{len(given)} names for {m} causes: give one for each, or a dictionary with the numbers of some."
+                f"{len(new_names)} names for {m} causes: give one for each, or a dictionary with the numbers of some."
             )
-        for k, name in given.items():
+        for k, name in new_names.items():
             if not isinstance(k, int | np.integer) or not 0 <= k < m:
                 raise LatentiaError(f"names has a cause {k!r}: there are {m}, numbered from 0.")
             if not isinstance(name, str) or not name.strip():
                 raise LatentiaError(f"The name of cause {k} is {name!r}: a text is needed.")
-        given = self._given_names | {int(k): name for k, name in given.items()}
-        called = [given.get(k, name) for k, name in enumerate(self._default_names())]
-        twice = [name for name in called if called.count(name) > 1]
-        if twice:
-            raise LatentiaError(f"Two causes are called {twice[0]!r}: names must differ.")
-        self._given_names = given
+        new_names = self._given_names | {int(k): name for k, name in new_names.items()}
+        all_names = [new_names.get(k, name) for k, name in enumerate(self._default_names())]
+        duplicates = [name for name in all_names if all_names.count(name) > 1]
+        if duplicates:
+            raise LatentiaError(f"Two causes are called {duplicates[0]!r}: names must differ.")
+        self._given_names = new_names
         return self
 
     @fitted
@@ -334,10 +334,10 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
     def _network(self) -> Network:
         """The network, which keeps what inference makes of it, as long as its parameters are the same."""
         values = self.weights_, self.priors_, self.leak_
-        key, kept = (*map(id, values), *(float(value.sum()) for value in values)), _NETWORKS.get(self)
-        if kept is None or kept[0] != key:
-            kept = _NETWORKS[self] = key, Network(*values)
-        return kept[1]
+        key, cached = (*map(id, values), *(float(value.sum()) for value in values)), _CACHED_NETWORKS.get(self)
+        if cached is None or cached[0] != key:
+            cached = _CACHED_NETWORKS[self] = key, Network(*values)
+        return cached[1]
 
     @property
     def _n_features_out(self) -> int:
@@ -349,13 +349,15 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         if self._column_names is None:
             return [f"cause {k}" for k in range(m)]
         present = 1 - (1 - self.leak_) * np.prod(1 - self.priors_[:, None] * self.strengths_, axis=0)
-        telling = self.strengths_**2 * self.priors_[:, None] / np.maximum(present, _LEAST_FREQUENCY)
+        information = self.strengths_**2 * self.priors_[:, None] / np.maximum(present, _MIN_FREQUENCY)
         names: list[str] = []
-        for k, row in enumerate(telling):
-            first = [i for i in np.argsort(-row, kind="stable")[:_NAMING] if self.strengths_[k, i] >= _LEAST_NAMING]
-            name = " + ".join(str(self._column_names[i]) for i in first) or f"cause {k}"
-            same = sum(other == name or other.startswith(f"{name} (") for other in names)
-            names.append(f"{name} ({same + 1})" if same else name)
+        for k, row in enumerate(information):
+            naming = [
+                i for i in np.argsort(-row, kind="stable")[:_N_NAMING] if self.strengths_[k, i] >= _MIN_NAMING_STRENGTH
+            ]
+            name = " + ".join(str(self._column_names[i]) for i in naming) or f"cause {k}"
+            n_same = sum(earlier == name or earlier.startswith(f"{name} (") for earlier in names)
+            names.append(f"{name} ({n_same + 1})" if n_same else name)
         return names
 
     def _finding_names(self) -> list[str]:
@@ -367,12 +369,14 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         names = X.names if isinstance(X, Blocks) else None
         if names is not None and self._column_names is not None and list(names) != list(self._column_names):
             raise LatentiaError("The blocks have other columns, or in another order, than those that fit was given.")
-        tables = [rows_with_gaps(block[0], block.rows, self._column_names) for block in self._read(X, reset=False)]
-        present = np.vstack([own for own, _ in tables])
+        tables = [split_gaps(block[0], block.rows, self._column_names) for block in self._read(X, reset=False)]
+        present = np.vstack([present_rows for present_rows, _ in tables])
         if all(missing is None for _, missing in tables):
             return present, None
-        known = [np.ones(own.shape, bool) if missing is None else ~missing for own, missing in tables]
-        return present, np.vstack(known)
+        observed = [
+            np.ones(present_rows.shape, bool) if missing is None else ~missing for present_rows, missing in tables
+        ]
+        return present, np.vstack(observed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

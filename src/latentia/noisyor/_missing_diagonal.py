@@ -15,11 +15,14 @@ from ..linalg import leading_eigenspace
 
 # From so many steps on, one that takes less than this share off the squared residual is the last: with more columns than the
 # matrix has directions above its noise, the others turn about in the noise for long.
-_PATIENCE, _LEAST_GAIN = 100, 1e-5
-_BLOCK, _ROUGH = 4, 0.1  # columns of the iteration for a largest eigenvalue, and how well the shift is known
+_PATIENCE, _MIN_GAIN = 100, 1e-5
+_BLOCK_COLUMNS, _SHIFT_TOL = (
+    4,
+    0.1,
+)  # columns of the iteration for a largest eigenvalue, and how well the shift is known
 
 
-def hollow_factor(
+def factor_off_diagonal(
     matrix: np.ndarray, rank: int, start: np.ndarray | None = None, *, max_iter: int = 500, tol: float = 1e-8
 ) -> tuple[np.ndarray, int]:
     """Factor of the off-diagonal part of a matrix.
@@ -46,35 +49,35 @@ def hollow_factor(
     np.fill_diagonal(filled, 0.0 if start is None else (start**2).sum(axis=1))
     if start is None:
         values, basis = np.linalg.eigh(filled)
-        least, values, basis = values[0], values[::-1][:rank], basis[:, ::-1][:, :rank]
+        smallest, values, basis = values[0], values[::-1][:rank], basis[:, ::-1][:, :rank]
     else:
-        least = -largest_value(-filled, _ROUGH)
-        values, basis = _following(filled, start, max(-float(least), 0.0))
-    off_diagonal, last = float((filled**2).sum() - (filled.diagonal() ** 2).sum()), np.inf
-    shift = max(-float(least), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
+        smallest = -compute_largest_eigenvalue(-filled, _SHIFT_TOL)
+        values, basis = _update_eigenpairs(filled, start, max(-float(smallest), 0.0))
+    off_diagonal, last_residual = float((filled**2).sum() - (filled.diagonal() ** 2).sum()), np.inf
+    shift = max(-float(smallest), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
     for n_iter in range(1, max_iter + 1):
         factor = basis * np.sqrt(np.maximum(values, 0.0))
-        before, diagonal = filled.diagonal().copy(), (factor**2).sum(axis=1)
-        if np.abs(diagonal - before).max() <= tol * diagonal.max():
+        last_diagonal, diagonal = filled.diagonal().copy(), (factor**2).sum(axis=1)
+        if np.abs(diagonal - last_diagonal).max() <= tol * diagonal.max():
             break
-        left = off_diagonal + float((before**2).sum() - (np.maximum(values, 0.0) ** 2).sum())
-        if n_iter > _PATIENCE and last - left <= _LEAST_GAIN * left:
+        residual = off_diagonal + float((last_diagonal**2).sum() - (np.maximum(values, 0.0) ** 2).sum())
+        if n_iter > _PATIENCE and last_residual - residual <= _MIN_GAIN * residual:
             break
-        last = left
+        last_residual = residual
         np.fill_diagonal(filled, diagonal)
-        values, basis = _following(filled, basis, shift)
+        values, basis = _update_eigenpairs(filled, basis, shift)
     return factor, n_iter
 
 
-def largest_value(matrix: np.ndarray, tol: float) -> float:
+def compute_largest_eigenvalue(matrix: np.ndarray, tol: float) -> float:
     """Largest eigenvalue of a symmetric matrix, from below, with a residual of at most that share of it."""
-    start = np.random.default_rng(0).standard_normal((len(matrix), min(_BLOCK, len(matrix))))
+    start = np.random.default_rng(0).standard_normal((len(matrix), min(_BLOCK_COLUMNS, len(matrix))))
     return float(leading_eigenspace(lambda block: matrix @ block.astype(matrix.dtype), start, 1, tol=tol)[0][0])
 
 
-def _following(matrix: np.ndarray, basis: np.ndarray, shift: float) -> tuple[np.ndarray, np.ndarray]:
+def _update_eigenpairs(matrix: np.ndarray, basis: np.ndarray, shift: float) -> tuple[np.ndarray, np.ndarray]:
     """Leading eigenpairs, the largest first, by two steps of subspace iteration from those of a similar matrix."""
     for _ in range(2):
         basis = np.linalg.qr(matrix @ basis + np.asarray(shift, basis.dtype) * basis)[0]
-    values, small = np.linalg.eigh(basis.T @ matrix @ basis)
-    return values[::-1], basis @ small[:, ::-1]
+    values, rotation = np.linalg.eigh(basis.T @ matrix @ basis)
+    return values[::-1], basis @ rotation[:, ::-1]

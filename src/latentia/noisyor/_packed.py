@@ -14,24 +14,24 @@ from ..tensor.operators import pair_products, pieces
 _TILE = 16
 
 
-def packed_pairs(matrix: np.ndarray) -> np.ndarray:
+def pack_pairs(matrix: np.ndarray) -> np.ndarray:
     """Mean of a square matrix and its transpose, packed: shape (P,)."""
     i, j = np.triu_indices(len(matrix))
     return (matrix[i, j] + matrix[j, i]) / 2
 
 
-def products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def sum_products(first_factor: np.ndarray, second_factor: np.ndarray) -> np.ndarray:
     """Sum over rows of l (x) r (x) r, packed, for left and right of shape (n, d): (d, P), not symmetric yet."""
-    d = right.shape[1]
-    found = np.empty((d, d * (d + 1) // 2), right.dtype)
-    for some, first, last in pieces(d):
-        np.matmul(left.T, pair_products(right, some.start, some.stop), out=found[:, first:last])
-    return found
+    d = second_factor.shape[1]
+    sums = np.empty((d, d * (d + 1) // 2), second_factor.dtype)
+    for columns, first, last in pieces(d):
+        np.matmul(first_factor.T, pair_products(second_factor, columns.start, columns.stop), out=sums[:, first:last])
+    return sums
 
 
 def symmetrise(packed: np.ndarray) -> np.ndarray:
     """Mean over all orders of the modes, in place; returns it."""
-    _symmetrise(packed, _starts(len(packed)))
+    _symmetrise(packed, _pair_starts(len(packed)))
     return packed
 
 
@@ -48,7 +48,7 @@ def transform(packed: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return packed
 
 
-def _starts(d: int) -> np.ndarray:
+def _pair_starts(d: int) -> np.ndarray:
     """Place of the pair (i, j), less j, for every i."""
     i = np.arange(d)
     return i * d - i * (i + 1) // 2
@@ -63,6 +63,6 @@ def _symmetrise(packed: np.ndarray, starts: np.ndarray) -> None:
                 for i in range(a, min(a + _TILE, d)):
                     for j in range(max(b, i), min(b + _TILE, d)):
                         for k in range(max(c, j), min(c + _TILE, d)):
-                            one, two, three = starts[j] + k, starts[i] + k, starts[i] + j
-                            mean = (packed[i, one] + packed[j, two] + packed[k, three]) / 3
-                            packed[i, one] = packed[j, two] = packed[k, three] = mean
+                            jk, ik, ij = starts[j] + k, starts[i] + k, starts[i] + j
+                            mean = (packed[i, jk] + packed[j, ik] + packed[k, ij]) / 3
+                            packed[i, jk] = packed[j, ik] = packed[k, ij] = mean

@@ -18,19 +18,19 @@ Groups = tuple[int, ...]
 # Of finding i, findings j from start to stop, and findings l > j from first on, the rows of each group with all three:
 # (i, start, stop, first) -> int32, shape (G, stop - start, n - first), 0 where l is not after j.
 Counter: TypeAlias = Callable[[int, int, int, int], np.ndarray]
-ADDED = 0.5  # rows, to each count and to their number
-_ROWS = 32
+ADDED_COUNT = 0.5  # rows, to each count and to their number
+_TILE_ROWS = 32
 # Of a float64: the bits of sqrt(1/2) and of the fraction. From 2^52 on floats are whole, and their last bits a number.
 _ROOT_HALF = np.uint64(0x3FE6A09E667F3BCD)
 _FRACTION = np.uint64((1 << 52) - 1)
 _BIAS = 1024
 _SHIFT = np.uint64((_BIAS << 52) - 0x3FE6A09E667F3BCD)
-_WHOLE, _WHOLE_BITS = 2.0**52 + _BIAS, np.uint64(0x433 << 52)
+_INTEGER_OFFSET, _INTEGER_OFFSET_BITS = 2.0**52 + _BIAS, np.uint64(0x433 << 52)
 _LOG_2 = float(np.log(2.0))
 
 
-class _Counted(Protocol):
-    """What slabs need of `latentia.noisyor.absences.CountedAbsences`."""
+class _AbsenceCounts(Protocol):
+    """What slabs need of `latentia.noisyor.absences.AbsenceCounts`."""
 
     n_features: int
     n_rows: np.ndarray
@@ -67,11 +67,11 @@ class Slabs:
 
     Parameters
     ----------
-    source : CountedAbsences
+    source : AbsenceCounts
     selections : sequence of tuple of int
     """
 
-    def __init__(self, source: _Counted, selections: Sequence[Groups]) -> None:
+    def __init__(self, source: _AbsenceCounts, selections: Sequence[Groups]) -> None:
         self._source, self._count = source, source.counter()
         self._member = np.array([np.isin(np.arange(len(source.n_rows)), groups) for groups in selections])
         # Numbers without any of two, and log P_ij - (log P_i + log P_j) / 2, of which three make up PMI3 but for log P_ijl.
@@ -84,8 +84,8 @@ class Slabs:
     def tiles(self, i: int, start: int, stop: int, first: int) -> Iterator[Tile]:
         """PMI3 of finding i, findings j from start to stop, and findings l > j from first on."""
         source, counts = self._source, self._count(i, start, stop, first)
-        for top in range(start, stop, _ROWS):
-            end, after = min(top + _ROWS, stop), max(first, top)
+        for top in range(start, stop, _TILE_ROWS):
+            end, after = min(top + _TILE_ROWS, stop), max(first, top)
             tables = np.empty((len(self._member), end - top, source.n_features - after))
             places = i, top, after, top - start, after - first
             known = source.n_rows, self._present, self._absent
@@ -106,10 +106,12 @@ class SplitSums:
     """
 
     def __init__(self, factor: np.ndarray, sides: np.ndarray, i: int) -> None:
-        own = sides[:, i, None]
-        one, other = (factor * ((sides == (own + k) % 3) & (own >= 0))[..., None] for k in (1, 2))
-        self._left = np.stack([one, other], axis=1)  # (n_partitions, 2, n, d)
-        self._right = np.stack([other, one], axis=1).transpose(2, 0, 1, 3).reshape(len(factor), -1)
+        set_of_i = sides[:, i, None]
+        next_factor, last_factor = (
+            factor * ((sides == (set_of_i + k) % 3) & (set_of_i >= 0))[..., None] for k in (1, 2)
+        )
+        self._left = np.stack([next_factor, last_factor], axis=1)  # (n_partitions, 2, n, d)
+        self._right = np.stack([last_factor, next_factor], axis=1).transpose(2, 0, 1, 3).reshape(len(factor), -1)
 
     def of(self, table: np.ndarray, rows: slice, first: int) -> np.ndarray:
         """What a tile's table of one selection adds, (n_partitions, d, d)."""
@@ -122,42 +124,58 @@ class SplitSums:
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
-def _fill_pmi(counts, n_rows, present, absent, member, pair, i, top, first, skipped, left_out, tables):
+def _fill_pmi(
+    counts, n_rows, present, absent, member, pair, i, top, first, first_count_row, first_count_column, tables
+):
     """Fill tables, (S, rows from top on, findings from first on), from the groups' counts, which have others before these."""
     n_groups, size = counts.shape[0], tables.shape[2]
-    none, both = np.zeros((n_groups, size)), np.empty(size)
+    absent_counts, selected = np.zeros((n_groups, size)), np.empty(size)
     for row in range(tables.shape[1]):
         j = top + row
         begin = max(j + 1 - first, 0)
-        after = first + begin
+        first_after = first + begin
         for g in range(n_groups):  # by inclusion and exclusion
-            known = absent[g, i, j] + present[g, i] + present[g, j] - 2 * n_rows[g]
-            three = counts[g, skipped + row, left_out + begin :]
-            _fill_none(known, absent[g, i, after:], absent[g, j, after:], present[g, after:], three, none[g])
+            base = absent[g, i, j] + present[g, i] + present[g, j] - 2 * n_rows[g]
+            triple_counts = counts[g, first_count_row + row, first_count_column + begin :]
+            _count_absent(
+                base,
+                absent[g, i, first_after:],
+                absent[g, j, first_after:],
+                present[g, first_after:],
+                triple_counts,
+                absent_counts[g],
+            )
         for s in range(len(member)):
-            both[:], total = ADDED, ADDED
+            selected[:], total = ADDED_COUNT, ADDED_COUNT
             for g in range(n_groups):
                 if member[s, g]:
                     total += n_rows[g]
-                    both += none[g]
+                    selected += absent_counts[g]
             tables[s, row, :begin] = 0.0
-            _fill_row(pair[s, i, j], pair[s, i, after:], pair[s, j, after:], both, 1 / total, tables[s, row, begin:])
+            _fill_row(
+                pair[s, i, j],
+                pair[s, i, first_after:],
+                pair[s, j, first_after:],
+                selected,
+                1 / total,
+                tables[s, row, begin:],
+            )
 
 
 @njit(nogil=True)
-def _fill_none(known, one, other, present, three, none):
-    for c in range(len(one)):
-        none[c] = known + one[c] + other[c] + present[c] - three[c]
+def _count_absent(base, absent_i, absent_j, present, triple_counts, out):
+    for c in range(len(absent_i)):
+        out[c] = base + absent_i[c] + absent_j[c] + present[c] - triple_counts[c]
 
 
 @njit(nogil=True, fastmath={"contract"}, error_model="numpy")
-def _fill_row(known, one, other, none, scale, out):
+def _fill_row(base, pair_i, pair_j, absent_counts, scale, out):
     for c in range(len(out)):
-        out[c] = known + one[c] + other[c] - _log(none[c] * scale)
+        out[c] = base + pair_i[c] + pair_j[c] - _log(absent_counts[c] * scale)
 
 
 @intrinsic
-def _bits_of(context: Any, number: Any) -> Any:
+def _float_to_bits(context: Any, number: Any) -> Any:
     """The bits of a float64 as uint64."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -167,7 +185,7 @@ def _bits_of(context: Any, number: Any) -> Any:
 
 
 @intrinsic
-def _number_of(context: Any, bits: Any) -> Any:
+def _bits_to_float(context: Any, bits: Any) -> Any:
     """The float64 that has the bits of an uint64."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -182,9 +200,9 @@ def _log(x):
 
     x = 2^e m with m in [sqrt(1/2), sqrt(2)) and log m = 2 (s + s^3 / 3 + ...), s = (m - 1) / (m + 1), whose s^23 is rounding.
     """
-    shifted = _bits_of(x) + _SHIFT
-    exponent = _number_of((shifted >> np.uint64(52)) | _WHOLE_BITS) - _WHOLE
-    m = _number_of((shifted & _FRACTION) + _ROOT_HALF)
+    shifted = _float_to_bits(x) + _SHIFT
+    exponent = _bits_to_float((shifted >> np.uint64(52)) | _INTEGER_OFFSET_BITS) - _INTEGER_OFFSET
+    m = _bits_to_float((shifted & _FRACTION) + _ROOT_HALF)
     s = (m - 1.0) / (m + 1.0)
     z = s * s
     series = ((((z * (1 / 21) + 1 / 19) * z + 1 / 17) * z + 1 / 15) * z + 1 / 13) * z + 1 / 11

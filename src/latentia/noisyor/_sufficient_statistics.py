@@ -22,24 +22,24 @@ from ..moments import CountSums
 from ..moments.additive import alike, evened, excess_of_copies
 from ..passes import Block, Blocks, Folds, accumulate
 from ..system.threads import for_chunks
-from ._findings import rows_with_gaps
+from ._findings import split_gaps
 from ._pmi_blocks import Counter
-from .absences import CountedAbsences, PackedRows, PackedRowsSum
+from .absences import AbsenceCounts, BitColumns, RowPacking
 
-_MOST_FINDINGS = 300  # whose triples, in four groups of rows, take 71 MB
-_ALL = 20  # findings of which all 2^n rows are counted: 8 MB
-_FEW = 3  # findings from which on a row is dealt by its hash
-_LONG = 8  # findings of a row from which on another one like it may be no accident
-_NEARLY_NONE = 1.02  # excess of copies that changes nothing
+_MAX_FINDINGS = 300  # whose triples, in four groups of rows, take 71 MB
+_MAX_ENUMERATED = 20  # findings of which all 2^n rows are counted: 8 MB
+_MIN_HASHED = 3  # findings from which on a row is dealt by its hash
+_MIN_LONG = 8  # findings of a row from which on another one like it may be no accident
+_NEGLIGIBLE_EXCESS = 1.02  # excess of copies that changes nothing
 
 
 class _Split(NamedTuple):
     """Rows packed into bits, and of how many there are copies; of those with fewer findings the products of pairs (n, n)."""
 
-    packed: PackedRowsSum
+    packed: BitColumns
     copies: np.ndarray
-    few: np.ndarray
-    n_few: int
+    short: np.ndarray
+    n_short: int
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class _AllRows:
         return np.zeros(1 << self.n_features, np.int64)
 
     def add(self, state: np.ndarray, block: Block) -> np.ndarray:
-        numbers = _known(block, self.names) @ (1 << np.arange(self.n_features))
+        numbers = _read_known_rows(block, self.names) @ (1 << np.arange(self.n_features))
         return state + np.bincount(numbers, minlength=len(state))
 
     def merge(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -64,37 +64,42 @@ class _AllRows:
 class _SplitRows:
     """Pack rows with three findings or more, and sum up the others."""
 
-    packing: PackedRows
+    packing: RowPacking
 
     def zero(self) -> _Split:
-        none = alike(np.empty(0, np.int64))
+        no_copies = alike(np.empty(0, np.int64))
         return _Split(
-            self.packing.zero(), np.array([none, none]), np.zeros((self.packing.n_features,) * 2, np.int64), 0
+            self.packing.zero(), np.array([no_copies, no_copies]), np.zeros((self.packing.n_features,) * 2, np.int64), 0
         )
 
     def add(self, state: _Split, block: Block) -> _Split:
-        table = _known(block, self.packing.names)
+        table = _read_known_rows(block, self.packing.names)
         size, hashes = table.sum(axis=1), self.packing.folds.leaders[block.rows]  # type: ignore[index]
-        few, others = table[size < _FEW].astype(np.float32), size >= _FEW
-        copies = np.array([alike(hashes[others & (size < _LONG)]), alike(hashes[size >= _LONG])])
-        packed = self.packing.add(state.packed, Block.of([table[others]], rows=block.rows[others]))
-        return _Split(packed, state.copies + copies, state.few + (few.T @ few).astype(np.int64), state.n_few + len(few))
+        short_rows, is_long_enough = table[size < _MIN_HASHED].astype(np.float32), size >= _MIN_HASHED
+        copies = np.array([alike(hashes[is_long_enough & (size < _MIN_LONG)]), alike(hashes[size >= _MIN_LONG])])
+        packed = self.packing.add(state.packed, Block.of([table[is_long_enough]], rows=block.rows[is_long_enough]))
+        return _Split(
+            packed,
+            state.copies + copies,
+            state.short + (short_rows.T @ short_rows).astype(np.int64),
+            state.n_short + len(short_rows),
+        )
 
     def merge(self, first: _Split, second: _Split) -> _Split:
         packed = self.packing.merge(first.packed, second.packed)
-        return _Split(packed, first.copies + second.copies, first.few + second.few, first.n_few + second.n_few)
+        return _Split(packed, first.copies + second.copies, first.short + second.short, first.n_short + second.n_short)
 
 
-def _known(block: Block, names: Any) -> np.ndarray:
+def _read_known_rows(block: Block, names: Any) -> np.ndarray:
     """Rows, bool, in which all findings are known."""
-    table, missing = rows_with_gaps(block[0], block.rows, names)
+    table, missing = split_gaps(block[0], block.rows, names)
     if missing is not None:
         row = block.rows[int(missing.any(axis=1).argmax())]
         raise LatentiaError(f"Row {row} has findings that are not known: moments are kept of rows in which all are.")
     return table
 
 
-def kept_counts(
+def count_absences(
     rows: Blocks, folds: Folds, names: Any = None, n_jobs: int | None = None, progress: Any = False
 ) -> CountSums:
     """Count all triples of findings in one pass over rows.
@@ -109,40 +114,40 @@ def kept_counts(
         each set of findings, (2^n,).
     """
     n = rows.shapes[0][1]
-    if n > _MOST_FINDINGS:
+    if n > _MAX_FINDINGS:
         raise LatentiaError(
-            f"The rows have {n} findings: moments are kept of at most {_MOST_FINDINGS}, as all triples of them are counted. "
+            f"The rows have {n} findings: moments are kept of at most {_MAX_FINDINGS}, as all triples of them are counted. "
             "Choose findings, or fit anew."
         )
-    if n <= _ALL:
+    if n <= _MAX_ENUMERATED:
         return CountSums(rows.n_rows, {"rows": accumulate(rows, _AllRows(n, names), n_jobs, progress=progress)})
-    split = accumulate(rows, _SplitRows(PackedRows(n, folds, names)), n_jobs, progress=progress)
-    counts = CountedAbsences(split.packed, np.arange(n), n_jobs)
-    two = np.triu(split.few, 1)
-    few = two + np.diag(split.few.diagonal() - two.sum(axis=0) - two.sum(axis=1))
+    split = accumulate(rows, _SplitRows(RowPacking(n, folds, names)), n_jobs, progress=progress)
+    counts = AbsenceCounts(split.packed, np.arange(n), n_jobs)
+    exact_pairs = np.triu(split.short, 1)
+    short = exact_pairs + np.diag(split.short.diagonal() - exact_pairs.sum(axis=0) - exact_pairs.sum(axis=1))
     tables = {
-        "n": np.append(split.packed.n_rows, split.n_few).astype(np.int64), "few": few,
-        "pairs": counts.together.astype(np.int64), "triples": _packed_triples(counts, n_jobs), "copies": split.copies,
+        "n": np.append(split.packed.n_rows, split.n_short).astype(np.int64), "few": short,
+        "pairs": counts.together.astype(np.int64), "triples": _pack_triples(counts, n_jobs), "copies": split.copies,
     }  # fmt: skip
     return CountSums(rows.n_rows, tables)
 
 
-def _packed_triples(counts: CountedAbsences, n_jobs: int | None) -> np.ndarray:
+def _pack_triples(counts: AbsenceCounts, n_jobs: int | None) -> np.ndarray:
     order = np.argsort(counts.present.sum(axis=0), kind="stable")  # the rarest first: it has the fewest rows
     n = len(order)
-    found = np.zeros((len(counts.bits), math.comb(n, 3)), np.int32)
+    packed_triples = np.zeros((len(counts.bits), math.comb(n, 3)), np.int32)
     count = counts.of(order).counter()
 
     def fill(start: int, stop: int) -> None:
         for i in range(start, stop):
-            for packed, table in zip(found, count(i, i + 1, n, i + 1), strict=True):
+            for packed, table in zip(packed_triples, count(i, i + 1, n, i + 1), strict=True):
                 _put(table, order, i, packed)
 
     for_chunks(fill, n, 1, n_jobs)
-    return found
+    return packed_triples
 
 
-class KeptAbsences(CountedAbsences):
+class AbsenceStatistics(AbsenceCounts):
     """Moments of counts that were kept.
 
     Parameters
@@ -152,13 +157,16 @@ class KeptAbsences(CountedAbsences):
     """
 
     def __init__(self, sums: CountSums, n_jobs: int | None = None) -> None:
-        tables = sums.tables if "few" in sums.tables else _tables_of(sums.tables["rows"])
+        tables = sums.tables if "few" in sums.tables else _split_tables(sums.tables["rows"])
         self.bits, self.n_jobs, self.added, self.n_features = [], n_jobs, 0.5, len(tables["few"])
         self._triples, self._order = tables["triples"], np.arange(self.n_features)
         excess = excess_of_copies(*tables["copies"])
-        self._excess = excess if excess > _NEARLY_NONE else 1.0
+        self._excess = excess if excess > _NEGLIGIBLE_EXCESS else 1.0
         rows, pairs = _draw_tables(tables["n"][-1], tables["few"])
-        self.n_rows, self._together = self._evened(tables["n"][:-1]) + rows, self._evened(tables["pairs"]) + pairs
+        self.n_rows, self._together = (
+            self._reduce_copies(tables["n"][:-1]) + rows,
+            self._reduce_copies(tables["pairs"]) + pairs,
+        )
         self.present = np.einsum("gii->gi", self._together).copy()
 
     def counter(self) -> Counter:
@@ -166,53 +174,53 @@ class KeptAbsences(CountedAbsences):
             counts = np.zeros((len(self._triples), stop - start, self.n_features - first), np.int32)
             for packed, table in zip(self._triples, counts, strict=True):
                 _take(packed, self._order, i, start, first, table)
-            return self._evened(counts)
+            return self._reduce_copies(counts)
 
         return count
 
-    def _evened(self, tables: np.ndarray) -> np.ndarray:
+    def _reduce_copies(self, tables: np.ndarray) -> np.ndarray:
         return tables if self._excess == 1 else evened(tables, self._excess)
 
 
-def _tables_of(rows: np.ndarray) -> dict[str, np.ndarray]:
+def _split_tables(rows: np.ndarray) -> dict[str, np.ndarray]:
     """The tables of rows of each kind, (2^n,), dealt one by one."""
-    n, kinds = len(rows).bit_length() - 1, np.flatnonzero(rows)
-    having = np.zeros((4, len(rows)), np.int64)
-    having[:, kinds] = np.random.default_rng(0).multinomial(rows[kinds], np.full(4, 0.25)).T
+    n, present_kinds = len(rows).bit_length() - 1, np.flatnonzero(rows)
+    with_set = np.zeros((4, len(rows)), np.int64)
+    with_set[:, present_kinds] = np.random.default_rng(0).multinomial(rows[present_kinds], np.full(4, 0.25)).T
     for i in range(n):  # from rows with just a set of findings to those that have it
-        halves = having.reshape(4, -1, 2, 1 << i)
+        halves = with_set.reshape(4, -1, 2, 1 << i)
         halves[:, :, 0] += halves[:, :, 1]
-    one = 1 << np.arange(n)
-    triples = np.array([one[i] | one[j] | one[k] for k in range(n) for j in range(k) for i in range(j)], np.int64)
+    bits = 1 << np.arange(n)
+    triples = np.array([bits[i] | bits[j] | bits[k] for k in range(n) for j in range(k) for i in range(j)], np.int64)
     return {
-        "n": np.append(having[:, 0], 0), "few": np.zeros((n, n), np.int64), "pairs": having[:, one[:, None] | one],
-        "triples": having[:, triples].astype(np.int32), "copies": np.zeros((2, 1), np.int32),
+        "n": np.append(with_set[:, 0], 0), "few": np.zeros((n, n), np.int64), "pairs": with_set[:, bits[:, None] | bits],
+        "triples": with_set[:, triples].astype(np.int32), "copies": np.zeros((2, 1), np.int32),
     }  # fmt: skip
 
 
-def _draw_tables(n: int, few: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _draw_tables(n: int, short: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows with fewer than three findings in four groups: their numbers, (4,), and those with both of a pair, (4, n, n)."""
     rng, shares = np.random.default_rng(0), np.full(4, 0.25)
-    upper = np.triu_indices(len(few))
-    found = rng.multinomial(few[upper], shares)
-    pairs = np.zeros((4, *few.shape), np.int64)
-    pairs[:, upper[0], upper[1]] = found.T
-    both = np.triu(np.ones(few.shape, bool), 1) * pairs
-    both += both.swapaxes(1, 2)
-    alone = np.einsum("gii->gi", pairs)
-    both[:, range(len(few)), range(len(few))] = alone + both.sum(axis=2)
-    return found.sum(axis=0) + rng.multinomial(n - few.sum(), shares), both
+    upper = np.triu_indices(len(short))
+    counts = rng.multinomial(short[upper], shares)
+    pairs = np.zeros((4, *short.shape), np.int64)
+    pairs[:, upper[0], upper[1]] = counts.T
+    with_pair = np.triu(np.ones(short.shape, bool), 1) * pairs
+    with_pair += with_pair.swapaxes(1, 2)
+    exact_single = np.einsum("gii->gi", pairs)
+    with_pair[:, range(len(short)), range(len(short))] = exact_single + with_pair.sum(axis=2)
+    return counts.sum(axis=0) + rng.multinomial(n - short.sum(), shares), with_pair
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------
 
 
 @njit(nogil=True)
-def _place(i, j, k):
+def _triple_index(i, j, k):
     """Where three different numbers are, whatever their order."""
-    least, most = min(i, j, k), max(i, j, k)
-    middle = i + j + k - least - most
-    return most * (most - 1) * (most - 2) // 6 + middle * (middle - 1) // 2 + least
+    smallest, largest = min(i, j, k), max(i, j, k)
+    middle = i + j + k - smallest - largest
+    return largest * (largest - 1) * (largest - 2) // 6 + middle * (middle - 1) // 2 + smallest
 
 
 @njit(nogil=True, cache=True)
@@ -220,7 +228,7 @@ def _put(table, numbers, i, packed):
     """Put the counts of finding i and the pairs of those after it into their places."""
     for j in range(i + 1, len(numbers)):
         for k in range(j + 1, len(numbers)):
-            packed[_place(numbers[i], numbers[j], numbers[k])] = table[j - i - 1, k - i - 1]
+            packed[_triple_index(numbers[i], numbers[j], numbers[k])] = table[j - i - 1, k - i - 1]
 
 
 @njit(nogil=True, cache=True)
@@ -229,4 +237,4 @@ def _take(packed, numbers, i, start, first, table):
     for row in range(len(table)):
         j = start + row
         for k in range(max(first, j + 1), len(numbers)):
-            table[row, k - first] = packed[_place(numbers[i], numbers[j], numbers[k])]
+            table[row, k - first] = packed[_triple_index(numbers[i], numbers[j], numbers[k])]

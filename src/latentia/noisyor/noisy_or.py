@@ -27,42 +27,42 @@ from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, Refinement, over
 from ..moments import CountSums
 from ..passes import Blocks, Folds, accumulate, sample_rows
-from ._em import MOST_CROWDED, RefinedNetwork, refined_network
-from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
+from ._em import MAX_CROWDED, RefinedNetwork, refine_network
+from ._evidence import MAX_PRIOR, FitDiagnostics, noisy_or_checks
 from ._goodness import (
     Goodness,
-    against_classes,
-    against_independence,
-    hardly_on,
-    missing_by_chance,
-    pairs_misfit,
-    rows_goodness,
+    check_against_classes,
+    compare_with_independence,
+    compute_goodness,
+    compute_pair_misfit,
+    fade_causes,
+    score_missingness,
 )
-from ._growth import MOST_GROWN, likelier_start
-from ._landmarks import Landmarks, causes_above_noise
+from ._growth import MAX_GROWN, choose_start
+from ._landmarks import Landmarks, count_causes_above_noise
 from ._learners import (
-    MOST_SOLVED,
+    MAX_SOLVED,
     IterativeRecovery,
     Learner,
     Spectrum,
-    most_causes,
-    pair_spectrum,
+    bound_causes,
+    compute_pair_spectrum,
     relative_distances,
 )
 from ._methods import NetworkMethods
-from ._recovery import LEAST_ODDS, random_partitions
-from ._sufficient_statistics import KeptAbsences, kept_counts
-from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows
-from .baskets import basket_table, chosen_items, is_baskets
+from ._recovery import MIN_ODDS, draw_partitions
+from ._sufficient_statistics import AbsenceStatistics, count_absences
+from .absences import AbsenceCounts, AbsenceMoments, ObservedAbsences, RowPacking, make_absences
+from .baskets import choose_items, is_baskets, make_basket_table
 from .inference import Network
 
 _SAMPLED_ROWS, _CROWDED_ROWS = 2000, 300  # on which a network is compared with independent findings
 _DEVIATIONS = 2.0  # of the gain over independent findings that do not count
 _MIN_ROWS = 100
 _N_PARTITIONS = 5  # random partitions of the findings into three sets, whose networks the evidence compares
-_MOST_ERROR = 2.0
-_OF_CLASSES = 10_000  # rows that classes are learned from
-_LISTED = 5  # findings that a warning names
+_MAX_ERROR = 2.0
+_CLASS_ROWS = 10_000  # rows that classes are learned from
+_MAX_LISTED = 5  # findings that a warning names
 
 Groups = tuple[int, ...]
 
@@ -200,7 +200,7 @@ class NoisyOr(NetworkMethods, Additive):
     """
 
     _nouns = ("cause", "causes", "rows")
-    _compared, _farthest = ("weights_",), _MOST_ERROR
+    _compared, _farthest = ("weights_",), _MAX_ERROR
     _constraints: ClassVar = {
         "n_components": OrNone(Sizes()),
         "prior": OrNone(Number(0, 1)),
@@ -307,31 +307,31 @@ class NoisyOr(NetworkMethods, Additive):
             )
         self.n_features_in_, self._column_names = moments.n_features, None
         self._check_number(moments.n_features)
-        folds, used = Folds(seed=self._seed), np.ones(moments.n_features, bool)
+        folds, is_used = Folds(seed=self._seed), np.ones(moments.n_features, bool)
         frequency = -np.expm1(moments.logs(folds.all).single)
-        return self._fit_stages(None, _Moments(moments, used, frequency, folds), folds)
+        return self._fit_stages(None, _Moments(moments, is_used, frequency, folds), folds)
 
     def _moments(self, rows: Blocks, folds: Folds) -> _Moments:
         """One pass packs the rows into bits, in four groups, and all counts are taken from them."""
-        packing = PackedRows(self.n_features_in_, folds, self._column_names)
+        packing = RowPacking(self.n_features_in_, folds, self._column_names)
         packed = accumulate(rows, packing, self.n_jobs, progress=self.verbose and "reading")
-        counts = absences_of_rows(packed, np.arange(self.n_features_in_), self.n_jobs)
+        counts = make_absences(packed, np.arange(self.n_features_in_), self.n_jobs)
         del packed
-        return self._of_counts(counts, folds)
+        return self._select_findings(counts, folds)
 
     def _sums(self, rows: Blocks, folds: Folds, like: Any) -> CountSums:
         """All triples of findings."""
-        return kept_counts(rows, folds, self._column_names, self.n_jobs, self.verbose and "reading")
+        return count_absences(rows, folds, self._column_names, self.n_jobs, self.verbose and "reading")
 
     def _of_sums(self, sums: CountSums) -> _Moments:
         """The same as of rows."""
         _check_rows(sums.n_rows)
-        return self._of_counts(KeptAbsences(sums, self.n_jobs), Folds(seed=self._seed))
+        return self._select_findings(AbsenceStatistics(sums, self.n_jobs), Folds(seed=self._seed))
 
-    def _of_counts(self, counts: CountedAbsences | ObservedAbsences, folds: Folds) -> _Moments:
-        used = _usable(counts, self._finding_names())
-        source = counts if used.all() else counts.of(np.flatnonzero(used))
-        return _Moments(source, used, counts.frequency, folds)
+    def _select_findings(self, counts: AbsenceCounts | ObservedAbsences, folds: Folds) -> _Moments:
+        is_used = _find_usable(counts, self._finding_names())
+        source = counts if is_used.all() else counts.of(np.flatnonzero(is_used))
+        return _Moments(source, is_used, counts.frequency, folds)
 
     def _recover(self, moments: _Moments, subset: Subset, full_fit: _Recovered | None) -> _Recovered:
         """Algorithm 1: the factor of the pairs, and the triples' components in its coordinates."""
@@ -345,26 +345,26 @@ class NoisyOr(NetworkMethods, Additive):
         steps = 0 if full_fit is not None and full_fit.refused else self._steps(moments)
         if not steps:
             return RefinedNetwork(recovered.network, Refinement.none())
-        rows = over(moments.of_used(subset.rows), self.n_jobs, self.verbose)
+        rows = over(moments.restrict(subset.rows), self.n_jobs, self.verbose)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
         start, is_grown = recovered.network, False
-        if steps == "auto" and start.m <= MOST_GROWN and (full_fit is None or full_fit.is_grown):
-            (sample,) = sample_rows(moments.of_used(subset.rows), _SAMPLED_ROWS)
-            start, is_grown = likelier_start(start, sample, self.prior, **options)
-        refined = refined_network(start, rows, steps, MOST_CROWDED if full_fit is None else 1.0, **options)
+        if steps == "auto" and start.m <= MAX_GROWN and (full_fit is None or full_fit.is_grown):
+            (sample,) = sample_rows(moments.restrict(subset.rows), _SAMPLED_ROWS)
+            start, is_grown = choose_start(start, sample, self.prior, **options)
+        refined = refine_network(start, rows, steps, MAX_CROWDED if full_fit is None else 1.0, **options)
         refined = replace(refined, is_grown=is_grown)
-        return refined if full_fit is not None else self._likelier(refined, moments, subset)
+        return refined if full_fit is not None else self._compare_with_independence(refined, moments, subset)
 
-    def _likelier(self, refined: RefinedNetwork, moments: _Moments, part: Subset) -> RefinedNetwork:
+    def _compare_with_independence(self, refined: RefinedNetwork, moments: _Moments, subset: Subset) -> RefinedNetwork:
         """A network that is likelier than independent findings, which every one contains.
 
         Where rows have too many likely configurations for EM, and there are more than 60 causes, it is not known.
         """
         crowded = refined.refused
-        if self.prior is not None or (crowded and refined.network.m > MOST_SOLVED):
+        if self.prior is not None or (crowded and refined.network.m > MAX_SOLVED):
             return refined
-        (rows,) = sample_rows(moments.of_used(part.rows), _CROWDED_ROWS if crowded else _SAMPLED_ROWS)
-        faded = hardly_on(refined.network, rows, moments.frequency[moments.used], part.rows.n_rows, crowded)
+        (rows,) = sample_rows(moments.restrict(subset.rows), _CROWDED_ROWS if crowded else _SAMPLED_ROWS)
+        faded = fade_causes(refined.network, rows, moments.frequency[moments.is_used], subset.rows.n_rows, crowded)
         return refined if faded is None else replace(refined, network=faded, before=refined.network)
 
     def _restart(self, model: RefinedNetwork, moments: _Moments, subset: Subset) -> RefinedNetwork | None:
@@ -372,8 +372,8 @@ class NoisyOr(NetworkMethods, Additive):
 
         Of very many causes EM from those of all rows, lost ones among them, would end near them on a part as well.
         """
-        own = not model.refused and self._steps(moments) == "auto" and model.network.m <= MOST_SOLVED
-        return self._refine(model, moments, subset, model) if own else None
+        is_restarted = not model.refused and self._steps(moments) == "auto" and model.network.m <= MAX_SOLVED
+        return self._refine(model, moments, subset, model) if is_restarted else None
 
     def _distance(self, first: RefinedNetwork, second: RefinedNetwork, moments: Any) -> np.ndarray:
         return relative_distances(first.network.weights, second.network.weights).min(axis=1)
@@ -383,7 +383,7 @@ class NoisyOr(NetworkMethods, Additive):
         return ComponentView(self.strengths_, ordered=False)
 
     def _cost(self) -> Literal["free", "passes"]:
-        return "passes" if self.refine or len(self.priors_) > MOST_SOLVED else "free"
+        return "passes" if self.refine or len(self.priors_) > MAX_SOLVED else "free"
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors by parts of the rows, and what all parts share; and whether rows are what the network says."""
@@ -391,13 +391,13 @@ class NoisyOr(NetworkMethods, Additive):
         learner, refined, m = fitted.recovered.learner, fitted.model, fitted.model.network.m
         parts = fitted.errors(moments.splits(self.n_splits))
         if parts.errors is not None:
-            parts = replace(parts, errors=_with_systematic(parts.errors, refined, learner))
-        self.prior_errors_ = _prior_errors(fitted) if self.prior is None else None
+            parts = replace(parts, errors=_add_systematic_errors(parts.errors, refined, learner))
+        self.prior_errors_ = _compute_prior_errors(fitted) if self.prior is None else None
         misfit, goodness, trivial, gaps = self._goodness(fitted)
         if goodness is not None:
-            parts = parts.widened(np.full(m, goodness.bias), _MOST_ERROR)
-        spectrum, n_unused = Spectrum(self.spectrum_, self.noise_level_), int((~moments.used).sum())
-        measured = Measured(
+            parts = parts.widened(np.full(m, goodness.bias), _MAX_ERROR)
+        spectrum, n_unused = Spectrum(self.spectrum_, self.noise_level_), int((~moments.is_used).sum())
+        measured = FitDiagnostics(
             refined, learner, spectrum, moments.source, parts, n_unused, misfit, goodness, trivial, gaps
         )
         return noisy_or_checks(measured), parts
@@ -405,26 +405,26 @@ class NoisyOr(NetworkMethods, Additive):
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
         """The network; findings that were left out are due to their leak alone."""
         moments: _Moments = fitted.moments
-        network, used = fitted.model.network, moments.used
-        self.weights_ = np.zeros((network.m, len(used)))
-        self.weights_[:, used] = network.weights
-        self.leak_ = np.where(used, 0.0, moments.frequency)
-        self.leak_[used] = network.leak
+        network, is_used = fitted.model.network, moments.is_used
+        self.weights_ = np.zeros((network.m, len(is_used)))
+        self.weights_[:, is_used] = network.weights
+        self.leak_ = np.where(is_used, 0.0, moments.frequency)
+        self.leak_[is_used] = network.leak
         self.strengths_, self.priors_ = -np.expm1(-self.weights_), network.priors
         self.n_components_, self.n_components_range_ = network.m, fitted.recovered.learner.likely
         self._given_names: dict[int, str] = {}
         self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = bool(moments.n_rows) + len(self.refinement_)
         if fitted.groups == fitted.folds.all:
-            self._keep_spectrum(fitted)
+            self._set_spectrum_attributes(fitted)
 
-    def _keep_spectrum(self, fitted: Fitted) -> None:
+    def _set_spectrum_attributes(self, fitted: Fitted) -> None:
         moments, network = fitted.moments, fitted.model.network
         scale = fitted.recovered.learner.scale
-        spectrum = pair_spectrum(moments.source, fitted.model.before or network, moments.folds, scale)
+        spectrum = compute_pair_spectrum(moments.source, fitted.model.before or network, moments.folds, scale)
         self.spectrum_, self.noise_level_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
         if spectrum.noise and spectrum.rank < network.m:
-            _warn_of_rank(network.m, spectrum.rank)
+            _warn_rank(network.m, spectrum.rank)
 
     def _goodness(self, fitted: Fitted) -> tuple[Misfit | None, Goodness | None, list[Check], tuple[float, int] | None]:
         """Whether the network describes pairs of findings and some rows, and whether that of one half predicts the other."""
@@ -434,18 +434,18 @@ class NoisyOr(NetworkMethods, Additive):
         if half is None:
             return None, None, [], None
         network = fitted.model.network
-        misfit = pairs_misfit(network, moments.source, moments.folds)
+        misfit = compute_pair_misfit(network, moments.source, moments.folds)
         if fitted.rows is None:
             return misfit, None, [], None
-        (rows,) = sample_rows(moments.of_used(fitted.rows.group(second, fitted.folds)))
-        of_causes, of_chance = against_independence(half.network, rows, moments.frequency[moments.used])
+        (rows,) = sample_rows(moments.restrict(fitted.rows.group(second, fitted.folds)))
+        of_causes, of_chance = compare_with_independence(half.network, rows, moments.frequency[moments.is_used])
         trivial = trivial_checks(
             of_causes, of_chance,
             extra=0, n_rows=fitted.rows.n_rows, against="independent findings", deviations=_DEVIATIONS,
         )  # fmt: skip
-        (train,) = sample_rows(moments.of_used(fitted.rows.group(first, fitted.folds)), _OF_CLASSES)
-        trivial += against_classes(of_causes, rows, train, network.m, self._seed)
-        return misfit, rows_goodness(network, rows, self._seed), trivial, missing_by_chance(rows)
+        (train,) = sample_rows(moments.restrict(fitted.rows.group(first, fitted.folds)), _CLASS_ROWS)
+        trivial += check_against_classes(of_causes, rows, train, network.m, self._seed)
+        return misfit, compute_goodness(network, rows, self._seed), trivial, score_missingness(rows)
 
     def _steps(self, moments: _Moments) -> Refine:
         """Return the steps of EM: none without rows."""
@@ -453,12 +453,12 @@ class NoisyOr(NetworkMethods, Additive):
 
     def _check_number(self, n: int) -> None:
         """Raise where so many findings cannot tell the causes apart that are asked for."""
-        most = bounds.noisy_or_causes(n)
-        if (self.n_components or 1) > most:
+        max_causes = bounds.noisy_or_causes(n)
+        if (self.n_components or 1) > max_causes:
             raise LatentiaError(
-                f"{n} findings can separate at most {most} causes: more would have more strengths than there are pairs of "
+                f"{n} findings can separate at most {max_causes} causes: more would have more strengths than there are pairs of "
                 "findings.",
-                at_most=most, parameter="n_components", value=self.n_components,
+                at_most=max_causes, parameter="n_components", value=self.n_components,
             )  # fmt: skip
 
     def _learner(self, moments: _Moments) -> Learner:
@@ -467,14 +467,16 @@ class NoisyOr(NetworkMethods, Additive):
         # Beyond max_triples, those of some of the findings are counted.
         size = int((6 * self.max_triples) ** (1 / 3))
         findings = np.arange(n) if n <= size else np.sort(np.random.default_rng(self._seed).permutation(n)[:size])
-        partitions = random_partitions(findings, _N_PARTITIONS, self._seed)
-        k, most, likely = self._numbers(source, folds, size)
+        partitions = draw_partitions(findings, _N_PARTITIONS, self._seed)
+        k, max_causes, likely = self._numbers(source, folds, size)
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
-        many = (k or 0) > min(MOST_SOLVED, n // 3)
-        selections = _selections(folds, moments.splits(self.n_splits), many or bool(self._steps(moments)))
-        if k is not None and many:
+        has_many_causes = (k or 0) > min(MAX_SOLVED, n // 3)
+        selections = _list_selections(
+            folds, moments.splits(self.n_splits), has_many_causes or bool(self._steps(moments))
+        )
+        if k is not None and has_many_causes:
             return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
-        return IterativeRecovery(source, findings, partitions, k, most, selections, folds, rounds, self.verbose)
+        return IterativeRecovery(source, findings, partitions, k, max_causes, selections, folds, rounds, self.verbose)
 
     def _numbers(
         self, source: AbsenceMoments, folds: Folds, size: int
@@ -486,12 +488,12 @@ class NoisyOr(NetworkMethods, Additive):
         k, n = self.n_components, source.n_features
         if k is not None:
             return k, k, None
-        solved = min(MOST_SOLVED, n // 3)
-        most = most_causes(source, folds) if n <= size else solved
-        if most < MOST_SOLVED:
-            return None, most, None
-        k, likely = causes_above_noise(source, folds)
-        return (k, k, likely) if k > solved or n <= size else (None, min(k + 2, solved), None)
+        max_solved = min(MAX_SOLVED, n // 3)
+        max_causes = bound_causes(source, folds) if n <= size else max_solved
+        if max_causes < MAX_SOLVED:
+            return None, max_causes, None
+        k, likely = count_causes_above_noise(source, folds)
+        return (k, k, likely) if k > max_solved or n <= size else (None, min(k + 2, max_solved), None)
 
     def _read(self, X: Any, *, reset: bool = True) -> Blocks:
         if not isinstance(X, Blocks) and is_baskets(X):
@@ -499,12 +501,12 @@ class NoisyOr(NetworkMethods, Additive):
                 raise LatentiaError(
                     "The model was fitted on findings without names: give rows of 0 and 1, not lists of items."
                 )
-            items = chosen_items(X, self.min_df) if reset else [str(name) for name in self._column_names]
-            X = Blocks.from_array(basket_table(X, items), names=items)
-        return table_blocks(self, _with_nan(X), reset=reset, what="findings", dtype="numeric", missing=True)
+            items = choose_items(X, self.min_df) if reset else [str(name) for name in self._column_names]
+            X = Blocks.from_array(make_basket_table(X, items), names=items)
+        return table_blocks(self, _replace_gaps(X), reset=reset, what="findings", dtype="numeric", missing=True)
 
     def _distances(self, other: NoisyOr) -> np.ndarray:
-        return np.minimum(relative_distances(self.weights_, other.weights_).min(axis=1), _MOST_ERROR)
+        return np.minimum(relative_distances(self.weights_, other.weights_).min(axis=1), _MAX_ERROR)
 
 
 # --- what a network is learned from -------------------------------------------------------------------------------
@@ -524,23 +526,23 @@ class _Moments:
     """
 
     source: AbsenceMoments
-    used: np.ndarray
+    is_used: np.ndarray
     frequency: np.ndarray
     folds: Folds
 
     @property
     def n_rows(self) -> int:
         """Rows that were counted, none of exact moments."""
-        return round(self.source.n_rows.sum()) if isinstance(self.source, CountedAbsences | ObservedAbsences) else 0
+        return round(self.source.n_rows.sum()) if isinstance(self.source, AbsenceCounts | ObservedAbsences) else 0
 
     def splits(self, asked: int) -> int:
         return asked if self.n_rows else 0
 
-    def of_used(self, blocks: Blocks) -> Blocks:
+    def restrict(self, blocks: Blocks) -> Blocks:
         """Rows of these findings."""
-        if self.used.all():
+        if self.is_used.all():
             return blocks
-        columns = np.flatnonzero(self.used)
+        columns = np.flatnonzero(self.is_used)
         return blocks.map(lambda block: [block[0][:, columns]], [(blocks.n_rows, len(columns))])
 
 
@@ -551,35 +553,35 @@ class _Recovered(NamedTuple):
     network: Network
 
 
-def _usable(counts: CountedAbsences | ObservedAbsences, names: list[str]) -> np.ndarray:
+def _find_usable(counts: AbsenceCounts | ObservedAbsences, names: list[str]) -> np.ndarray:
     """Findings to learn from, bool (n,): they vary, and are no copies; a warning names the others."""
     varying = counts.varying()
     if not varying.all():
         warn(
             f"{int((~varying).sum())} findings are present in no row or in all of them and say nothing about causes: "
-            f"{_listed(~varying, names)}. They get no weights, and their frequency as leak.",
+            f"{_list_names(~varying, names)}. They get no weights, and their frequency as leak.",
             LatentiaWarning,
         )
     copied = counts.copies(varying)
     if copied.any():
         warn(
-            f"{int(copied.sum())} findings are present in the very rows of another one before them: {_listed(copied, names)}"
+            f"{int(copied.sum())} findings are present in the very rows of another one before them: {_list_names(copied, names)}"
             ". A copy is no finding of its own: it gets no weights, and its frequency as leak.",
             LatentiaWarning,
         )
-    used = varying & ~copied
-    if used.sum() < 3:
+    is_used = varying & ~copied
+    if is_used.sum() < 3:
         raise LatentiaError(
-            f"{int(used.sum())} of {len(used)} findings differ from row to row and from each other, and a cause shows in "
+            f"{int(is_used.sum())} of {len(is_used)} findings differ from row to row and from each other, and a cause shows in "
             "three or more: there is nothing to learn."
         )
-    return used
+    return is_used
 
 
-def _listed(chosen: np.ndarray, names: list[str]) -> str:
+def _list_names(chosen: np.ndarray, names: list[str]) -> str:
     """Names of the first chosen findings."""
     numbers = np.flatnonzero(chosen)
-    return ", ".join(repr(names[i]) for i in numbers[:_LISTED]) + (", ..." if len(numbers) > _LISTED else "")
+    return ", ".join(repr(names[i]) for i in numbers[:_MAX_LISTED]) + (", ..." if len(numbers) > _MAX_LISTED else "")
 
 
 def _check_rows(n: int) -> None:
@@ -589,7 +591,7 @@ def _check_rows(n: int) -> None:
         )
 
 
-def _warn_of_rank(m: int, rank: int) -> None:
+def _warn_rank(m: int, rank: int) -> None:
     warn(
         f"{m} causes, and pairs of findings show {rank} directions beside noise: causes beyond that number may be invented. "
         "Ask for fewer causes or use more rows.",
@@ -597,7 +599,7 @@ def _warn_of_rank(m: int, rank: int) -> None:
     )
 
 
-def _with_nan(X: Any) -> Any:
+def _replace_gaps(X: Any) -> Any:
     """Data frames with gaps as floats with NaN; anything else as it is."""
     if not (hasattr(X, "isna") and hasattr(X, "astype")):
         return X
@@ -611,7 +613,7 @@ def _with_nan(X: Any) -> Any:
 # --- errors -------------------------------------------------------------------------------------------------------
 
 
-def _selections(folds: Folds, n_splits: int, refined: bool) -> list[Groups]:
+def _list_selections(folds: Folds, n_splits: int, refined: bool) -> list[Groups]:
     """All rows, and the parts that fits will ask for: of refined fits, the halves of one split."""
     if not n_splits:
         return [folds.all]
@@ -620,22 +622,22 @@ def _selections(folds: Folds, n_splits: int, refined: bool) -> list[Groups]:
     return [folds.all, *halves, *quarters]
 
 
-def _with_systematic(errors: np.ndarray, refined: RefinedNetwork, learner: Learner) -> np.ndarray:
+def _add_systematic_errors(errors: np.ndarray, refined: RefinedNetwork, learner: Learner) -> np.ndarray:
     """Errors by parts of the rows, with what these share: corrections not made, causes without findings or on too often."""
     if learner.remaining is not None and not refined.n_steps:
-        errors = np.minimum(np.hypot(errors, learner.remaining), _MOST_ERROR)
+        errors = np.minimum(np.hypot(errors, learner.remaining), _MAX_ERROR)
     priors = refined.network.priors
     odds = priors / np.maximum(1 - priors, np.finfo(float).tiny)
-    stuck = (odds <= LEAST_ODDS * (1 + 1e-6)) | (priors > MOST_PRIOR)
+    stuck = (odds <= MIN_ODDS * (1 + 1e-6)) | (priors > MAX_PRIOR)
     empty = ~refined.network.weights.any(axis=1)  # and so is one of each half, which looks like agreement
-    return np.where(stuck | empty, _MOST_ERROR, errors)
+    return np.where(stuck | empty, _MAX_ERROR, errors)
 
 
-def _prior_errors(fitted: Fitted) -> np.ndarray | None:
+def _compute_prior_errors(fitted: Fitted) -> np.ndarray | None:
     """Mean distance of each prior to that of the nearest cause of every half, shape (m,); None without halves."""
     network: Network = fitted.model.network
-    made = [fitted.cached_model(half) for split in fitted.folds.splits for half in split]
-    halves: list[Network] = [half.network for half in made if half is not None]
+    cached_models = [fitted.cached_model(half) for split in fitted.folds.splits for half in split]
+    halves: list[Network] = [half.network for half in cached_models if half is not None]
     if not halves:
         return None
     nearest = [half.priors[relative_distances(network.weights, half.weights).argmin(axis=1)] for half in halves]

@@ -6,14 +6,14 @@ import numpy as np
 from sklearn import get_config
 
 from ...system.threads import for_chunks, one_blas_thread
-from .network import Prepared
+from .network import BoundedNetwork
 from .records import EPS, Posteriors
 
-MOST_CAUSES = 14
+MAX_CAUSES = 14
 
 
 def enumerate_configurations(
-    model: Prepared, present: np.ndarray, observed: np.ndarray, out: Posteriors, n_jobs: int | None
+    model: BoundedNetwork, present: np.ndarray, observed: np.ndarray, out: Posteriors, n_jobs: int | None
 ) -> None:
     """Fill ``out`` by sums over all configurations of the causes."""
     m = len(model.on)
@@ -26,11 +26,11 @@ def enumerate_configurations(
     def task(first: int, last: int) -> None:
         joint = np.tile(prior, (last - first, 1))
         for a in range(0, present.shape[1], rows):
-            part = slice(a, a + rows)
-            load = configurations @ model.weights[:, part] + model.hazard[part]
+            chunk = slice(a, a + rows)
+            load = configurations @ model.weights[:, chunk] + model.hazard[chunk]
             # Terms of one sign: whatever the loads, no digits cancel.
-            joint -= (observed[first:last, part] & ~present[first:last, part]).astype(float) @ load.T
-            joint += present[first:last, part].astype(float) @ np.log(-np.expm1(-load)).T
+            joint -= (observed[first:last, chunk] & ~present[first:last, chunk]).astype(float) @ load.T
+            joint += present[first:last, chunk].astype(float) @ np.log(-np.expm1(-load)).T
         largest = joint.max(axis=1)
         joint -= largest[:, None]
         np.exp(joint, out=joint)

@@ -20,9 +20,9 @@ from numba import njit
 from ...exceptions import LatentiaError
 from .search import SearchModel
 
-_LEAST_LEAK = 1e-12
-_LEAST_PRIOR = 1e-300
-_LARGEST_PRIOR, _LARGEST = 1 - 1e-15, 1 - 1e-12
+_MIN_LEAK = 1e-12
+_MIN_PRIOR = 1e-300
+_MAX_PRIOR, _MAX_STRENGTH = 1 - 1e-15, 1 - 1e-12
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,14 @@ class Network:
                 raise LatentiaError(
                     f"{name} has shape {values.shape} and weights {self.weights.shape}: {name} needs shape ({size},)."
                 )
-            bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
-            if len(bad):
-                raise LatentiaError(f"{name}[{bad[0]}] is {values[bad[0]]}: probabilities from 0 to 1 are needed.")
-        wrong = np.argwhere(~(np.isfinite(self.weights) & (self.weights >= 0)))
-        if len(wrong):
-            k, i = wrong[0]
+            outside = np.flatnonzero(~((values >= 0) & (values <= 1)))
+            if len(outside):
+                raise LatentiaError(
+                    f"{name}[{outside[0]}] is {values[outside[0]]}: probabilities from 0 to 1 are needed."
+                )
+        invalid = np.argwhere(~(np.isfinite(self.weights) & (self.weights >= 0)))
+        if len(invalid):
+            k, i = invalid[0]
             raise LatentiaError(
                 f"weights[{k}, {i}] is {self.weights[k, i]}: finite weights of at least 0 are needed; negative estimates "
                 "have to be set to 0 first."
@@ -73,9 +75,9 @@ class Network:
     @cached_property
     def search_model(self) -> SearchModel:
         """The network as the search for likely configurations takes it."""
-        strengths = np.minimum(-np.expm1(-self.weights), _LARGEST)
-        return SearchModel.of(
-            strengths, np.clip(self.leak, _LEAST_LEAK, _LARGEST), np.clip(self.priors, _LEAST_LEAK, _LARGEST)
+        strengths = np.minimum(-np.expm1(-self.weights), _MAX_STRENGTH)
+        return SearchModel.from_strengths(
+            strengths, np.clip(self.leak, _MIN_LEAK, _MAX_STRENGTH), np.clip(self.priors, _MIN_LEAK, _MAX_STRENGTH)
         )
 
     @property
@@ -90,7 +92,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class BoundedNetwork:
     """A network away from the ends of its ranges, so that every logarithm is finite.
 
     Attributes
@@ -108,13 +110,13 @@ class Prepared:
     hazard: np.ndarray
 
     @classmethod
-    def of(cls, network: Network) -> Prepared:
-        on = np.clip(network.priors, _LEAST_PRIOR, _LARGEST_PRIOR)
-        return cls(network.weights, on, 1 - on, -np.log1p(-np.clip(network.leak, _LEAST_LEAK, _LARGEST_PRIOR)))
+    def from_network(cls, network: Network) -> BoundedNetwork:
+        on = np.clip(network.priors, _MIN_PRIOR, _MAX_PRIOR)
+        return cls(network.weights, on, 1 - on, -np.log1p(-np.clip(network.leak, _MIN_LEAK, _MAX_PRIOR)))
 
 
 @njit(nogil=True, cache=True)
-def absorb(
+def absorb_absent(
     weights: np.ndarray, on: np.ndarray, off: np.ndarray, hazard: np.ndarray, present: np.ndarray, observed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
     """Priors on and off (m,) given the absent findings, log P[absent findings], and which findings are present."""
@@ -127,7 +129,7 @@ def absorb(
         load = 0.0
         for i in absent:
             load += weights[k, i]
-        both = off[k] + on[k] * np.exp(-load)
-        new_on[k], new_off[k] = on[k] * np.exp(-load) / both, off[k] / both
-        scale += np.log(both)
+        total = off[k] + on[k] * np.exp(-load)
+        new_on[k], new_off[k] = on[k] * np.exp(-load) / total, off[k] / total
+        scale += np.log(total)
     return new_on, new_off, scale, np.flatnonzero(present)

@@ -44,12 +44,12 @@ class Question(NamedTuple):
 def questions(network: Network, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Probability of each finding to be present, given posteriors (m,) of causes, and its gain; both (n,)."""
     model = network.search_model
-    p, kept = probabilities[model.causes], model.kept
-    absent = 1 - p * (1 - kept)  # of the finding if only this cause could act
+    p, absence_factors = probabilities[model.causes], model.absence_factors
+    absent = 1 - p * (1 - absence_factors)  # of the finding if only this cause could act
     logs = np.bincount(model.findings, np.log(np.maximum(absent, _TINY)), network.n)
     without = model.silent * np.exp(logs)
     present = np.maximum(1 - without[model.findings], _TINY)
-    if_absent = p * kept / np.maximum(absent, _TINY)
+    if_absent = p * absence_factors / np.maximum(absent, _TINY)
     if_present = np.clip((p - (1 - present) * if_absent) / present, 0.0, 1.0)
     after = (1 - present) * _entropy(if_absent) + present * _entropy(if_present)
     return 1 - without, np.bincount(model.findings, _entropy(p) - after, network.n)

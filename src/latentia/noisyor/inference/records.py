@@ -38,19 +38,19 @@ class Posteriors:
     error: np.ndarray
 
 
-def as_flags(values: Any, name: str, n: int) -> np.ndarray:
+def check_flags(values: Any, name: str, n: int) -> np.ndarray:
     """A new boolean array of shape (rows, n)."""
     flags = np.asarray(values)
     if flags.ndim != 2 or flags.shape[1] != n:
         raise LatentiaError(f"{name} has shape {flags.shape}: a row has {n} findings in this network.")
     if flags.dtype != bool:
-        bad = np.argwhere(~((flags == 0) | (flags == 1)))
-        if len(bad):
-            i, j = bad[0]
+        invalid = np.argwhere(~((flags == 0) | (flags == 1)))
+        if len(invalid):
+            i, j = invalid[0]
             raise LatentiaError(f"{name}[{i}, {j}] is {flags[i, j]!r}: 0 and 1 or booleans are needed.")
     return np.array(flags, dtype=bool, order="C")
 
 
-def lists_of(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def list_set_places(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What is set in each row of flags: ends of the rows (n_rows + 1,) and, row by row, places."""
     return np.append(0, np.cumsum(np.count_nonzero(flags, axis=1))), np.ascontiguousarray(np.nonzero(flags)[1])

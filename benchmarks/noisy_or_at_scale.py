@@ -73,7 +73,7 @@ def counting(n_rows: int) -> dict[str, Any]:
     X = planted.noisy_or_network(n, 20, leak=0.01).sample(n_rows).X
     partition = Partition(*np.array_split(np.random.default_rng(0).permutation(n), 3))
     packed = accumulate(Blocks.from_array(X), RowPacking(n, Folds(4, 0)), -1)
-    counts = AbsenceCounts(packed, n_jobs=-1).of(np.concatenate(partition))
+    counts = AbsenceCounts(packed, n_jobs=-1).select(np.concatenate(partition))
     end_a, end_b = len(partition.a), len(partition.a) + len(partition.b)
 
     def by_bits() -> None:

@@ -11,7 +11,7 @@ from latentia.datasets.planted import NoisyOrTruth
 from latentia.evidence import bounds
 from latentia.likelihood import Refinement
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._em import RefinedNetwork
+from latentia.noisyor._em import NetworkRefinement
 from latentia.noisyor._landmarks import Landmarks, count_causes_above_noise
 from latentia.noisyor._packed import pack_pairs, sum_products, symmetrise, transform
 from latentia.noisyor._recovery import compute_moments, compute_pair_basis, recover, scale_pairs
@@ -223,6 +223,6 @@ def test_a_cause_without_findings_is_not_supported():
     # One of each half, the nearest to it, is just the same.
     network = Network(np.array([[1.0, 2.0, 0.5], [0.0, 0.0, 0.0]]), np.array([0.1, 0.009]), np.full(3, 0.01))
     learner = SimpleNamespace(remaining=None)
-    errors = _add_systematic_errors(np.array([0.1, 0.0]), RefinedNetwork(network, Refinement.none()), learner)
+    errors = _add_systematic_errors(np.array([0.1, 0.0]), NetworkRefinement(network, Refinement.none()), learner)
     assert errors[0] == 0.1
     assert errors[1] > 1

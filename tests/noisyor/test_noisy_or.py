@@ -417,7 +417,9 @@ def test_frequent_causes_have_honest_errors(top):
 def test_copies_of_findings_are_left_out_and_named():
     truth = planted.noisy_or_network(40, 5, leak=0.02, random_state=3)
     X = truth.sample(10_000).X
-    with pytest.warns(LatentiaWarning, match="15 findings are present in the very rows of another one.*'finding 40'"):
+    with pytest.warns(
+        LatentiaWarning, match="15 findings are present in exactly the rows of an earlier one.*'finding 40'"
+    ):
         model = NoisyOr(5).fit(np.hstack([X, X[:, :15]]))
     assert nearest_errors(truth.weights, model.weights_[:, :40]).max() < 0.06
     assert (model.weights_[:, 40:] == 0).all()
@@ -494,7 +496,7 @@ def test_warnings_name_the_line_that_called():
     with pytest.warns(LatentiaWarning) as caught:
         NoisyOr(20, refine=1, n_splits=0).fit(X)
     told = " ".join(str(warning.message) for warning in caught)
-    for part in ("present in no row", "the very rows of another one", "may be invented"):
+    for part in ("present in no row", "exactly the rows of an earlier one", "may be invented"):
         assert part in told
     assert {warning.filename for warning in caught} == {__file__}
 
@@ -563,7 +565,7 @@ def test_gaps_that_go_with_findings_are_told(truth, data):
 def test_a_row_of_gaps_is_refused(data):
     X = with_gaps(data.X[:3000], 0.1)
     X[17] = np.nan
-    with pytest.raises(LatentiaError, match="Row 17: no finding is known"):
+    with pytest.raises(LatentiaError, match="Row 17 has NaN for all findings"):
         NoisyOr(6).fit(X)
 
 
@@ -571,7 +573,7 @@ def test_copies_with_gaps_are_left_out(data):
     X = data.X[:5000].astype(float)
     X[:, 7] = X[:, 2]
     with pytest.warns(
-        LatentiaWarning, match="1 findings are present in the very rows of another one before them: 'finding 7'"
+        LatentiaWarning, match="1 findings are present in exactly the rows of an earlier one: 'finding 7'"
     ):
         model = NoisyOr(6, refine=0).fit(with_gaps(X, 0.1))
     assert not model.weights_[:, 7].any()

@@ -17,7 +17,7 @@ from latentia.noisyor.inference import (
     sampling,
     subsets,
 )
-from latentia.noisyor.inference.network import BoundedNetwork, absorb_absent
+from latentia.noisyor.inference.network import InteriorNetwork, absorb_absent
 
 
 def planted(m, n, seed, *, prior=0.1, leak=0.02, links=0.3):
@@ -50,13 +50,13 @@ def by_hand(network, row, observed):
 
 def row_by_row(network, X, observed):
     out = Posteriors(np.empty((len(X), network.m)), np.empty(len(X)), np.zeros(len(X), np.int8), np.empty(len(X)))
-    posterior._fill_row_by_row(BoundedNetwork.from_network(network), X & observed, observed, out, 0, 1)
+    posterior._fill_row_by_row(InteriorNetwork.from_network(network), X & observed, observed, out, 0, 1)
     return out
 
 
 def parts(network, row):
     """Arguments of the private sums: priors given the absent findings, and the present findings."""
-    model = BoundedNetwork.from_network(network)
+    model = InteriorNetwork.from_network(network)
     on, off, scale, found = absorb_absent(model.weights, model.on, model.off, model.hazard, row, np.ones_like(row))
     return on, off, np.ascontiguousarray(model.weights[:, found]), model.hazard[found], scale
 
@@ -287,7 +287,7 @@ def test_what_cannot_be_used():
         posteriors(network, [[0, 1, 0, 1], [0, 1, 2.0, 1]])
     with pytest.raises(LatentiaError, match="observed has shape"):
         posteriors(network, np.zeros((2, 4)), np.ones((1, 4)))
-    with pytest.raises(LatentiaError, match="one row is explained at a time"):
+    with pytest.raises(LatentiaError, match="expected one row in each"):
         attributions(network, np.zeros((2, 4)))
     with pytest.raises(LatentiaError, match=r"weights\[0, 1\] is -1.0"):
         Network([[0, -1.0]], [0.1], [0.1, 0.1])

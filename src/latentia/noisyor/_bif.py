@@ -1,12 +1,11 @@
-"""A noisy-or network as a file that other programs for Bayes nets read: the Interchange Format for Bayesian Networks (BIF).
+"""Files of noisy-or networks for other programs for Bayes nets: the Interchange Format for Bayesian Networks (BIF).
 
 Causes are roots. A finding has a full table over the states of its parents, the causes with a strength
 1 - exp(-W_ki) of at least a threshold:
 
     P[s_i = absent | d] = (1 - leak_i) exp(-sum_k W_ki d_k).
 
-Weaker links are left out and change nothing else, so that the file is the network itself when the threshold is below all of
-them.
+Weaker links are left out and change nothing else: with a threshold below all links the file is the network itself.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from ..exceptions import LatentiaError
 from ..system.scratch import whole_file
 from .inference import Network
 
-_MAX_PARENTS = 12
-# Words of the format itself; readers look for them anywhere, some without regard to case.
+_MAX_PARENTS = 12  # causes of a finding: its table has 2^12 columns
+# Keywords of the format. Readers look for them anywhere, some without regard to case.
 _KEYWORDS = {"network", "variable", "probability", "property", "type", "discrete", "table", "default"}
 _STATES = ("absent", "present")
 
@@ -39,8 +38,8 @@ def write_bif(
 ) -> Path:
     """Write a network as a BIF file, complete or not at all.
 
-    Every variable has the states ``absent`` and ``present``. Names keep their ASCII letters, digits and underscores; what
-    else they hold becomes an underscore, and names that are then equal get a number.
+    Every variable has the states ``absent`` and ``present``. Names keep their ASCII letters, digits and underscores;
+    other characters become underscores, and names that are then equal get a number.
 
     Parameters
     ----------
@@ -49,15 +48,15 @@ def write_bif(
     cause_names : sequence of m str
     finding_names : sequence of n str
     threshold : float
-        Least strength, a probability, of a link that is written. Links of strength 0 never are.
+        Smallest strength, a probability, of the links to write. Links of strength 0 are never written.
 
     Returns
     -------
     Path of the file
     """
-    for what, names, size in (("cause", cause_names, network.m), ("finding", finding_names, network.n)):
+    for kind, names, size in (("cause", cause_names, network.m), ("finding", finding_names, network.n)):
         if len(names) != size:
-            raise LatentiaError(f"{what}_names has {len(names)} names and the network {size} {what}s: they must agree.")
+            raise LatentiaError(f"{kind}_names has {len(names)} names and the network {size} {kind}s: they must agree.")
     check_parameter("threshold", threshold, Number(0, 1, "both"))
     strengths = -np.expm1(-network.weights)
     linked = (strengths >= threshold) & (strengths > 0)
@@ -69,14 +68,14 @@ def write_bif(
 
 
 def _check_parents(linked: np.ndarray, strengths: np.ndarray, names: Sequence[str], threshold: float) -> None:
-    """Raise where a table would be too large, with the threshold at which none is."""
+    """Raise if the table of a finding would be too large; the message says which threshold avoids that."""
     parents = linked.sum(axis=0)
     largest = int(parents.argmax())
     if parents[largest] > _MAX_PARENTS:
         min_threshold = np.sort(strengths, axis=0)[-_MAX_PARENTS - 1].max()
         raise LatentiaError(
             f"Finding {str(names[largest])!r} has {parents[largest]} causes of strength {threshold:g} or more, and its table "
-            f"2^{parents[largest]} columns; at most {_MAX_PARENTS} causes can be written. The threshold must be "
+            f"2^{parents[largest]} columns; at most {_MAX_PARENTS} causes can be written. Use a threshold "
             f"above {min_threshold:.4g}.",
             parameter="threshold", value=threshold,
         )  # fmt: skip
@@ -98,7 +97,7 @@ def _write(file: IO[str], network: Network, linked: np.ndarray, names: list[str]
 
 
 def _table_lines(weights: np.ndarray, leak: float) -> Iterator[str]:
-    """The lines of a finding's table; the state of the last parent (of ``weights``, shape (p,)) changes first."""
+    """Yield the lines of a finding's table; the state of the last parent (of ``weights``, shape (p,)) changes first."""
     if not len(weights):
         yield f"  table {_format_probabilities(1 - leak, leak)};\n"
         return
@@ -112,12 +111,12 @@ def _table_lines(weights: np.ndarray, leak: float) -> Iterator[str]:
 
 
 def _format_probabilities(absent: float, present: float) -> str:
-    """Two probabilities with all their digits: the file gives back the same numbers."""
+    """Format two probabilities with all their digits, so that readers get the same numbers."""
     return f"{float(absent)!r}, {float(present)!r}"
 
 
 def _make_names_safe(names: Sequence[str]) -> list[str]:
-    """Names that every reader takes, no two equal up to case."""
+    """Return names that every reader accepts, no two equal up to case."""
     safe, used_names = [], set(_KEYWORDS)
     for name in names:
         text = re.sub(r"[^A-Za-z0-9_]+", "_", str(name)).strip("_")

@@ -1,6 +1,6 @@
 """Moments of a noisy-or network as sums of products of powers.
 
-With t_k = exp(-W_k), r = rho / (1 - rho) and g(t) = log(1 + r t), cause k adds to PMI2 and PMI3
+With t_k = exp(-W_k), r = rho / (1 - rho) and g(t) = log(1 + r t), cause k contributes to PMI2 and PMI3
 
     g(t_i t_j) - g(t_i) - g(t_j) + g(1)    and    g(t_i t_j) + g(t_i t_l) + g(t_j t_l) - g(t_i t_j t_l) - ... + g(1),
 
@@ -19,17 +19,17 @@ import functools
 import numpy as np
 from numpy.polynomial import Polynomial, chebyshev
 
-_MAX_DEGREE = 16  # error of log(1 + r t): 2e-14 for priors up to 1/2, 5e-6 at .9
+_MAX_DEGREE = 16  # the error of log(1 + r t) is then 2e-14 for priors up to 1/2, and 5e-6 at .9
 
 
 def compute_power_coefficients(odds: np.ndarray, degree: int = _MAX_DEGREE) -> np.ndarray:
-    """c_1, ..., c_16 of log(1 + r t) for odds r, shape (K,); returns (16, K)."""
+    """Compute c_1, ..., c_16 of log(1 + r t) for odds r, shape (K,); return them in shape (16, K)."""
     points, to_chebyshev, to_powers = _interpolation(degree)
     return to_powers @ (to_chebyshev @ np.log1p(np.outer(points, odds)))
 
 
 def choose_degree(odds: np.ndarray, error: float) -> int:
-    """The degree with which log(1 + r t) is as accurate as that: the largest odds have the nearest pole, -1 / r."""
+    """Return the degree that gives log(1 + r t) within an error: the largest odds have the nearest pole, -1 / r."""
     nearest = 1 + 2 / max(float(odds.max()), 1e-12)
     rate = np.log(nearest + np.sqrt(nearest**2 - 1))
     return int(np.clip(np.ceil(-np.log(error) / rate), 2, _MAX_DEGREE))
@@ -37,9 +37,9 @@ def choose_degree(odds: np.ndarray, error: float) -> int:
 
 @functools.cache
 def _interpolation(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Chebyshev points of [0, 1], (17,), and the maps from values there to Chebyshev coefficients and to c_1, ..., c_16.
+    """Return Chebyshev points of [0, 1], (17,), and maps from values there to Chebyshev coefficients and to c_1, ..., c_16.
 
-    In one map the entries, up to 10^10, would cancel to 5 digits.
+    In a single map the entries, up to 10^10, would cancel to 5 digits.
     """
     points = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
     to_powers = np.zeros((degree + 1, degree + 1))
@@ -52,7 +52,7 @@ def _interpolation(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def compute_higher_orders(
     weights: np.ndarray, odds: np.ndarray, degree: int = _MAX_DEGREE
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What PMI2 and PMI3 have beyond r F F^T and r F (x) F (x) F with F = 1 - exp(-W).
+    """Compute the terms of PMI2 and PMI3 beyond r F F^T and r F (x) F (x) F, with F = 1 - exp(-W).
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def compute_higher_orders(
     odds : ndarray of shape (K,)
         r.
     degree : int
-        Of the interpolation: the number of orders.
+        Degree of the interpolation, the number of orders.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Rows of findings, 1 (present), 0 (absent) or NaN (not known), checked."""
+"""Checks and forms of rows of findings: 1 (present), 0 (absent) or NaN (unknown)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..exceptions import LatentiaError
 def split_gaps(
     table: Any, rows: np.ndarray, names: Sequence[str] | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Which findings are present, and which are not known (None: all are), both bool of the table's shape."""
+    """Return which findings are present, and which are unknown (None if all are known), bool of the table's shape."""
     dense = table.toarray() if sparse.issparse(table) else np.asarray(table)
     missing = _find_gaps(dense)
     if missing is None:
@@ -23,24 +23,24 @@ def split_gaps(
 
 
 def read_cells(rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return which findings are present, as numbers, and which are not known, both of shape (n_rows, n)."""
+    """Return which findings are present, 0 or 1, and which are unknown, bool, both of shape (n_rows, n)."""
     present, missing = split_gaps(rows, np.arange(rows.shape[0]))
     return present.astype(float), np.zeros(present.shape, bool) if missing is None else missing
 
 
 def fill_gaps_with_nan(rows: Any) -> np.ndarray:
-    """Return rows of 0 and 1 as floats, with NaN for findings that are not known."""
+    """Return rows of 0 and 1 as floats, with NaN for unknown findings."""
     present, missing = read_cells(rows)
     return np.where(missing, np.nan, present) if missing.any() else present
 
 
 def list_present(table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Which findings are present in each row of 0, 1 and NaN: ends of the rows (n_rows + 1,) and, row by row, their numbers."""
+    """List the present findings of rows of 0, 1 and NaN: ends of the rows (n_rows + 1,), and numbers row by row."""
     return _list_cells(table, lambda values: (values != 0) & (values == values))
 
 
 def list_missing(table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The same of the findings that are not known."""
+    """List the unknown findings of rows in the same form."""
     if table.dtype.kind != "f":
         return np.zeros(table.shape[0] + 1, np.int64), np.empty(0, np.int64)
     return _list_cells(table, lambda values: values != values)
@@ -69,7 +69,7 @@ def _check_binary(dense: np.ndarray, rows: np.ndarray, names: Sequence[str] | No
         row, column = (int(i) for i in np.argwhere(is_wrong)[0])
         name = f"column {column}" if names is None else f"column {names[column]!r}"
         raise LatentiaError(
-            f"Row {rows[row]} has {dense[row, column]:g} in {name}: findings are 1 (present) or 0 (absent). Code other values, "
+            f"Row {rows[row]} has {dense[row, column]:g} in {name}; expected 1 (present) or 0 (absent). Recode other values, "
             "or cut them at a threshold."
         )
     return present

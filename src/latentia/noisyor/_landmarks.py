@@ -1,15 +1,15 @@
-"""Networks of many causes: triples of some findings alone, and what they lack imputed from the network so far.
+"""Networks of many causes, from triples of landmark findings.
 
-B is the factor of pairs, (B B^T)_ij = PMI2_ij off the diagonal. Triples are counted of landmarks, findings whose rows of B span
-all causes well; with W = B (B^T B)^-1 over their rows, B^T W = I, and the sum over all triples of landmarks
+B is the factor of pairs, (B B^T)_ij = PMI2_ij off the diagonal. Triples are counted for landmarks only, findings whose rows of
+B span all causes well. With W = B (B^T B)^-1 over their rows, B^T W = I, and the sum over all triples of landmarks
 
     sum_ijl PMI3_ijl w_i (x) w_j (x) w_l
 
-would be the core, sum_k r_k^(-1/2) R_k (x) R_k (x) R_k. Triples in which a finding comes twice are not moments. They are
-imputed from the network of the round before, to first order in r, and the higher orders of the others are taken off. Nothing
-is solved for: no array is larger than the core, which is packed and in single precision.
+would be the core, sum_k r_k^(-1/2) R_k (x) R_k (x) R_k. Triples with a repeated finding are no moments: they are imputed from
+the network of the last round, to first order in r. The higher orders of the other triples are subtracted. No system is
+solved, and no array is larger than the core, which is packed and in single precision.
 
-Findings are scaled by sqrt(P(absent) / P(present)): independent findings have moments with the same noise then, 1 / sqrt N in
+Findings are scaled by sqrt(P(absent) / P(present)). Moments of independent findings then have the same noise, 1 / sqrt N in
 pairs and triples.
 """
 
@@ -33,26 +33,27 @@ from .absences import AbsenceMoments, LogAbsences
 from .inference import Network
 
 Groups = tuple[int, ...]
-MIN_STRENGTH = 0.05  # of a link: weaker ones are noise for the most part
-_LANDMARKS_PER_CAUSE = 2  # landmarks
-_NOISE_FACTOR, _UNCERTAINTY_FACTOR = 1.1, 1.1  # of the noise: above it are causes, and from where to where they may be
-_SAME_NOISE_SHARE = 0.98  # of the noise with more directions left out, from which on it is the same
-_MAX_FACTOR_STEPS, _FACTOR_TOL = 100, 1e-4  # of the factor, and how close its diagonal comes
-_MAX_POLAR_STEPS, _POLAR_TOL = 40, 1e-4  # of the decomposition
+MIN_STRENGTH = 0.05  # smallest strength of a link; weaker ones are mostly noise
+_LANDMARKS_PER_CAUSE = 2  # smallest number of landmarks for each cause
+_NOISE_FACTOR = 1.1  # eigenvalues count as causes from this multiple of the noise
+_UNCERTAINTY_FACTOR = 1.1  # factor on the noise that gives the range of likely numbers of causes
+_SAME_NOISE_SHARE = 0.98  # noise that falls by less, with more directions projected out, has converged
+_MAX_FACTOR_STEPS, _FACTOR_TOL = 100, 1e-4  # steps and tolerance of the factor of pairs
+_MAX_POLAR_STEPS, _POLAR_TOL = 40, 1e-4  # steps and tolerance of the decomposition
 _EXPANSION_ERROR = 1e-6  # error of log(1 + r t) by its orders
-_MIN_WEIGHT_SHARE = 0.3  # of a weight that the counted triples show, below which what they do not show is not known
+_MIN_WEIGHT_SHARE = 0.3  # share of its observed weight below which the imputed part of a component is not trusted
 
 
 def compute_even_scale(logs: LogAbsences) -> np.ndarray:
-    """sqrt(P(absent) / P(present)) of every finding."""
+    """Compute sqrt(P(absent) / P(present)) of every finding."""
     return np.exp(logs.single / 2) / np.sqrt(-np.expm1(logs.single))
 
 
 def count_causes_above_noise(source: AbsenceMoments, folds: Folds) -> tuple[int, tuple[int, int]]:
-    """How many eigenvalues of scaled pairs are above their noise, and how many would be with a noise 10% larger or smaller.
+    """Count the eigenvalues of scaled pairs above their noise; also with a noise 10% larger and 10% smaller.
 
-    The diagonal of pairs is that of a factor with more columns than there are such eigenvalues. Noise is that beside their
-    directions, in which halves of the rows differ by how often causes are on as well.
+    The diagonal of pairs is that of a factor with more columns than such eigenvalues. The noise is measured outside their
+    directions, where halves of the rows do not differ by the frequency of causes.
     """
     scale = compute_even_scale(source.logs(folds.all))
     pairs = scale_pairs(source.logs(folds.all), scale).astype(np.float32)
@@ -66,36 +67,36 @@ def count_causes_above_noise(source: AbsenceMoments, folds: Folds) -> tuple[int,
         factor = factor_pairs(pairs, n_columns).astype(np.float64)
         values = (factor**2).sum(axis=0)
         n_causes = int((values > _NOISE_FACTOR * noise).sum())
-        left = compute_noise(source, scale, folds, factor[:, :n_causes] / np.sqrt(values[:n_causes]))
-        if left >= _SAME_NOISE_SHARE * noise and (n_causes < n_columns or n_columns == max_causes):
+        remaining_noise = compute_noise(source, scale, folds, factor[:, :n_causes] / np.sqrt(values[:n_causes]))
+        if remaining_noise >= _SAME_NOISE_SHARE * noise and (n_causes < n_columns or n_columns == max_causes):
             low, high = (
                 max(int((values > share * _NOISE_FACTOR * noise).sum()), 1)
                 for share in (_UNCERTAINTY_FACTOR, 1 / _UNCERTAINTY_FACTOR)
             )
             return max(n_causes, 1), (low, high)
-        noise = min(left, noise)
+        noise = min(remaining_noise, noise)
 
 
 def factor_pairs(pairs: np.ndarray, rank: int, start: np.ndarray | None = None) -> np.ndarray:
-    """The factor B (n, rank) of pairs in single precision, from that of similar ones."""
-    if start is None:  # so short that its squares are no diagonal
+    """Factor pairs in single precision, B (n, rank), from the factor of similar pairs if there is one."""
+    if start is None:  # short columns, whose squares leave the diagonal near zero
         start = 1e-6 * np.random.default_rng(0).standard_normal((len(pairs), rank)).astype(np.float32)
     return factor_off_diagonal(pairs, rank, start, max_iter=_MAX_FACTOR_STEPS, tol=_FACTOR_TOL)[0]
 
 
 class Landmarks:
-    """Learns networks of groups of rows from triples of landmarks, which are counted once for all selections of groups.
+    """Recovery from triples of landmarks, which are counted once for all selections of groups of rows.
 
     Parameters
     ----------
     source : AbsenceMoments
     n_components : int
     selections : sequence of tuple
-        Groups of rows that will be asked for, all of them first; the triples of others are counted when they are.
+        Groups of rows to prepare, all rows first. Triples of other groups are counted on demand.
     size : int
-        Landmarks, if there are no more of two for every cause.
+        Number of landmarks; at least two for every cause are used.
     rounds : dict
-        prior, corrections and max_weight.
+        Options of each round: prior, corrections and max_weight.
     """
 
     agreement: np.ndarray | None = None
@@ -123,19 +124,19 @@ class Landmarks:
         self._dual = np.linalg.pinv(factor[self._landmark_columns].astype(np.float64)).T.astype(np.float32)
         self._basis = np.zeros((n, n_components), np.float32)
         self._basis[self._landmark_columns] = self._dual * self._scale[self._landmark_columns, None]
-        triples = source.packed_triples(self._basis, selections, progress and "triples")
+        triples = source.sum_packed_triples(self._basis, selections, progress and "triples")
         self._triples = dict(zip(selections, triples, strict=True))
         self._networks: dict[Groups, Network] = {}
 
     def network(self, groups: Groups) -> Network:
         if groups not in self._triples:
-            self._triples[groups] = self._source.packed_triples(self._basis, [groups])[0]
+            self._triples[groups] = self._source.sum_packed_triples(self._basis, [groups])[0]
         if groups not in self._networks:
             self._networks[groups] = self._learn(groups)
         return self._networks[groups]
 
     def _learn(self, groups: Groups) -> Network:
-        """Rounds of factor, core, decomposition, each with what the network before says is missing."""
+        """Run rounds of factor, core and decomposition, each with the missing triples of the last network."""
         logs, network, factor = self._source.logs(groups), None, self._first_factor
         pairs = scale_pairs(logs, self._scale).astype(np.float32)
         for _ in range(self._rounds["corrections"] + 1):
@@ -147,17 +148,16 @@ class Landmarks:
         return network
 
     def _core(self, groups: Groups, factor: np.ndarray, network: Network | None) -> np.ndarray:
-        """The core in coordinates B, (K, P) packed."""
+        """Compute the packed core in coordinates B, (K, P)."""
         core = 6 * self._triples[groups]
         if network is not None:
             core += symmetrise(sum_products(*self._missing(network)))
         return transform(core, np.linalg.inv(factor[self._landmark_columns].T @ self._dual))
 
     def _missing(self, network: Network) -> tuple[np.ndarray, np.ndarray]:
-        """First order of the triples with a finding twice, less the higher orders of the others: left and right factors.
+        """Return two factors of the missing part: triples with a repeated finding, less the higher orders of the others.
 
-        Sums over distinct i, j, l are those over all, less three times those over two that are the same, plus twice those over
-        three.
+        A sum over distinct i, j, l is the sum over all, less three times that with two equal ones, plus twice that with three.
         """
         weights, odds = network.weights[:, self._landmark_columns], network.priors / (1 - network.priors)
         coefficients, vectors = compute_higher_orders(weights, odds, choose_degree(odds, _EXPANSION_ERROR))
@@ -172,14 +172,14 @@ class Landmarks:
         return first_factor, np.vstack([images, self._dual])
 
     def _compute_higher_pairs(self, network: Network) -> np.ndarray:
-        """What pairs have beyond the first order, (n, n)."""
+        """Compute the higher orders of pairs, (n, n)."""
         odds = network.priors / (1 - network.priors)
         coefficients, vectors = compute_higher_orders(network.weights, odds, choose_degree(odds, _EXPANSION_ERROR))
         scaled = (vectors * self._scale).astype(np.float32)
         return (coefficients.astype(np.float32) * scaled.T) @ scaled
 
     def _frame(self, network: Network, factor: np.ndarray) -> np.ndarray:
-        """Directions of the causes of a network in the coordinates B, (K, K)."""
+        """Return the directions of the causes of a network in the coordinates B, (K, K)."""
         odds = network.priors / (1 - network.priors)
         scaled_strengths = np.sqrt(odds)[:, None] * -np.expm1(-network.weights) * self._scale
         return np.asarray(scaled_strengths @ factor / (factor**2).sum(axis=0))
@@ -187,7 +187,7 @@ class Landmarks:
     def _network(
         self, core: np.ndarray, factor: np.ndarray, last_network: Network | None, single: np.ndarray
     ) -> Network:
-        """The network of a core, whose imputed part is that of the network before."""
+        """Build the network of a core whose imputed part comes from the last network."""
         start_vectors = None if last_network is None else self._frame(last_network, factor)
         options: dict[str, Any] = {
             "n_init": 1,
@@ -214,7 +214,7 @@ class Landmarks:
         return order_network(strengths, odds, single, self._rounds["max_weight"])
 
     def _compute_counted_shares(self, vectors: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """How much of the weight of component k is counted for direction l, in triples without a finding twice, (K, K)."""
+        """Return the share of component k's weight that triples of distinct findings show in direction l, (K, K)."""
         loadings = vectors @ factor.T
         dual = vectors @ np.linalg.inv(factor.T @ self._dual).T @ self._dual.T
         return (
@@ -225,7 +225,7 @@ class Landmarks:
 
 
 def _choose_landmarks(factor: np.ndarray, size: int) -> np.ndarray:
-    """Findings whose rows of the factor span its space well, by pivoted QR, of those left again and again."""
+    """Choose findings whose rows of the factor span its space well, by repeated pivoted QR of the remaining ones."""
     remaining, chosen = np.arange(len(factor)), np.empty(0, np.int64)
     while len(chosen) < size:
         order = qr(factor[remaining].T, mode="r", pivoting=True)[1]

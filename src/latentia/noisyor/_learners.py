@@ -1,4 +1,4 @@
-"""The recovery in rounds, and the number of causes. It learns from the rows of any groups."""
+"""The iterative recovery of a network from the rows of any groups, and the choice of the number of causes."""
 
 from __future__ import annotations
 
@@ -26,32 +26,30 @@ from .absences import AbsenceMoments, Partition
 from .inference import Network
 
 Groups = tuple[int, ...]
-MAX_SOLVED = 60  # causes of which the core is solved for, with 41 K^3 numbers: 70 MB; of 570 they would be 60 GB
-_N_SPLITS = 4
-_MIN_TRIALS = 3
-_MIN_CORRECTIONS = 2
-_COMPARED_RATIO = (
-    2.0  # residuals, in units of the least, of numbers that are compared, and from which no fewer are tried
-)
-_STOP_RATIO = 4.0
-_EQUIVALENT_RATIO = 1.02  # the same of parts that a network was not learned from
+MAX_SOLVED = 60  # causes up to which the core is solved for: its 41 K^3 numbers take 70 MB, and 60 GB for 570 causes
+_N_SPLITS = 4  # random splits of the findings that give the largest number of causes to try
+_MIN_TRIALS = 3  # numbers of causes to try before stopping
+_MIN_CORRECTIONS = 2  # rounds with which numbers of causes are compared
+_COMPARED_RATIO = 2.0  # largest residual, relative to the smallest, of a number of causes that is compared
+_STOP_RATIO = 4.0  # residual, relative to the smallest, from which no smaller number is tried
+_EQUIVALENT_RATIO = 1.02  # largest held-out residual, relative to the smallest, of a number that is as likely
 _TINY = 1e-12
-_DEFAULT_RATIO, _MAX_RATIO = 0.5, 0.9  # of the change of a round to that of the one before
+_DEFAULT_RATIO, _MAX_RATIO = 0.5, 0.9  # ratio of the changes of two rounds: if it is unknown, and at most
 
 
 class Learner(Protocol):
-    """Gives the network of some groups of rows.
+    """A recovery that gives the network of any groups of rows.
 
     Attributes
     ----------
     agreement : ndarray of shape (K,) or None
-        Mean relative distance of each cause to the nearest one that a single partition finds.
+        Mean relative distance of each cause to the nearest one recovered from a single partition.
     remaining : ndarray of shape (K,) or None
-        Relative error that further rounds of corrections would take off; None where no rounds tell.
+        Relative error that further rounds of corrections would remove; None if it is unknown.
     likely : (int, int) or None
-        Numbers of causes that the data does not tell from the one that was found; None if it was given.
+        Range of the numbers of causes that fit as well as the chosen one; None if the number was given.
     scale : ndarray of shape (n,) or None
-        By which findings are scaled; None: by sqrt P(absent).
+        Scale of the findings; None for sqrt P(absent).
     """
 
     agreement: np.ndarray | None
@@ -64,21 +62,22 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues of scaled PMI2 with the diagonal that the network says, the largest first, and the largest of its noise."""
+    """Eigenvalues of scaled PMI2 with the diagonal of the network, the largest first, and the largest of its noise."""
 
     values: np.ndarray
     noise: float
 
     @property
     def rank(self) -> int:
-        """Values above the noise."""
+        """Number of values above the noise."""
         return int((self.values > self.noise).sum())
 
 
 def compute_pair_spectrum(source: AbsenceMoments, network: Network, folds: Folds, scale: np.ndarray | None) -> Spectrum:
-    """Spectrum of PMI2 of findings scaled as in `Learner`; its noise is half of the difference of two halves of the rows.
+    """Compute the spectrum of scaled PMI2; its noise is half of the difference of two halves of the rows.
 
-    With a scale for many causes it is that beside their directions, in which halves differ by how often causes are on too.
+    With the scale for many causes, the noise is measured outside their directions, where halves also differ by the frequency of
+    causes.
     """
     logs, has_many_causes = source.logs(folds.all), scale is not None
     scale = np.exp(logs.single / 2) if scale is None else scale
@@ -90,9 +89,9 @@ def compute_pair_spectrum(source: AbsenceMoments, network: Network, folds: Folds
 
 
 def bound_causes(source: AbsenceMoments, folds: Folds) -> int:
-    """Causes worth trying, by the singular values of half of the findings against the other half.
+    """Return the largest number of causes worth trying, from singular values of half of the findings against the other half.
 
-    Those above half of the largest of their noise, and two more: a few too many cost time, one too few is lost.
+    It counts those above half the noise level, plus two spare: too many cost time, too few lose a cause.
     """
     logs = source.logs(folds.all)
     scale = np.exp(logs.single / 2)
@@ -106,13 +105,13 @@ def bound_causes(source: AbsenceMoments, folds: Folds) -> int:
 
 
 def _block_noise(source: AbsenceMoments, scale: np.ndarray, folds: Folds, rows: Any, columns: Any) -> float:
-    """Spectral norm of a block of half of the difference of two halves of the rows; 0 for exact moments."""
+    """Compute the noise of a block: the spectral norm of half of the difference of two halves; 0 for exact moments."""
     first_half, second_half = (scale_pairs(source.logs(half), scale) for half in folds.splits[0])
     return largest(((first_half - second_half) / 2)[rows][:, columns])
 
 
 class IterativeRecovery:
-    """The recovery of `latentia.noisyor._recovery`, from triples that are counted once for all selections of groups.
+    """Recovery in rounds (`latentia.noisyor._recovery`), from triples counted once for all selections of groups.
 
     Parameters
     ----------
@@ -120,16 +119,16 @@ class IterativeRecovery:
     findings : ndarray of int
         Findings whose triples are counted.
     partitions : sequence of Partition
-        Of these findings; what each splits is learned from alone, for `agreement`.
+        Partitions of these findings; the network of each one alone gives `agreement`.
     n_components : int or None
-        None: the number, up to ``most``, whose networks of halves of the rows predict pairs of the other halves best.
-    most : int
+        Number of causes; None chooses the one, up to ``max_components``, whose networks of halves of the rows predict pairs
+        of the other halves best.
+    max_components : int
     selections : sequence of tuple
-        Groups of rows that will be asked for, all of them first; the triples of others are counted when they are.
+        Groups of rows to prepare, all rows first. Triples of other groups are counted on demand.
     folds : Folds
     rounds : dict
-        prior, corrections and max_weight.
-
+        Options of each round: prior, corrections and max_weight.
     """
 
     scale: np.ndarray | None = None
@@ -174,7 +173,7 @@ class IterativeRecovery:
     def network(self, groups: Groups) -> Network:
         if groups == self._all_groups:
             return self._full_network
-        if groups not in self._moments:  # then triples are counted once more
+        if groups not in self._moments:  # counts triples once more
             basis = self._moments[self._all_groups].basis
             self._moments[groups] = compute_moments(self._source, basis, [], [self._all_groups, groups])[0][1]
         return recover(self._moments[groups], **self._rounds).network
@@ -183,13 +182,13 @@ class IterativeRecovery:
 def _choose_number(
     all_rows: Moments, splits: Sequence[Sequence[Moments]], max_components: int, rounds: dict[str, Any]
 ) -> tuple[int, tuple[int, int]]:
-    """The number of causes whose networks of halves leave least of the pairs of the other halves, and numbers as likely.
+    """Choose the number of causes whose networks of halves leave the smallest residual of pairs of the other halves.
 
-    As likely are those between numbers that are best for some half, or leave at most 2% more than the best one in the median.
+    Also return the range of numbers that are as likely: best for some half, or with a median residual at most 2% larger.
     """
-    # Systematic error would be all there is with fewer corrections.
+    # With fewer corrections systematic error would hide the differences.
     rounds = rounds | {"corrections": max(rounds["corrections"], _MIN_CORRECTIONS)}
-    # From above, until what is left of the same rows is clearly more.
+    # Try fewer and fewer causes until the residual of the same rows is clearly larger.
     residuals: dict[int, float] = {}
     for k in range(max_components, 0, -1):
         residuals[k] = _residual_norm(all_rows.first(k), all_rows, rounds, 2)
@@ -197,7 +196,7 @@ def _choose_number(
         if len(residuals) > _MIN_TRIALS and min(list(residuals.values())[-_MIN_TRIALS:]) > _STOP_RATIO * smallest:
             break
     compared = sorted(k for k in residuals if residuals[k] <= _COMPARED_RATIO * smallest)
-    # Of the other half.
+    # Compare residuals of the other half.
     pairs = [(train, test) for first, second in splits for train, test in ((first, second), (second, first))]
     held_out = np.array(
         [[_residual_norm(train.first(k), test, rounds, "fro") ** 2 for k in compared] for train, test in pairs]
@@ -210,7 +209,7 @@ def _choose_number(
 
 
 def _residual_norm(moments: Moments, target: Moments, rounds: dict[str, Any], norm: Any) -> float:
-    """What the network of some moments leaves of the pairs of others; infinite if there is none."""
+    """Return the residual norm of the target's pairs under the network of some moments; infinite if there is no network."""
     try:
         return float(np.linalg.norm(compute_residual(target, recover(moments, **rounds).network), norm))
     except LatentiaError:  # a core without so many components
@@ -218,7 +217,7 @@ def _residual_norm(moments: Moments, target: Moments, rounds: dict[str, Any], no
 
 
 def _compute_agreement(network: Network, by_partition: Sequence[Moments], rounds: dict[str, Any]) -> np.ndarray | None:
-    """Mean relative distance of each cause to the nearest one of each partition."""
+    """Compute the mean relative distance of each cause to the nearest one of each partition."""
     distances = []
     for moments in by_partition:
         try:
@@ -230,7 +229,7 @@ def _compute_agreement(network: Network, by_partition: Sequence[Moments], rounds
 
 
 def _extrapolate_remaining(rounds: Sequence[Network]) -> np.ndarray | None:
-    """What is left when the changes of the last rounds go on as a geometric series, relative to the weights, (K,)."""
+    """Extrapolate the changes of the last rounds as a geometric series: remaining error relative to the weights, (K,)."""
     if len(rounds) < 2:
         return None
     last = relative_distances(rounds[-1].weights, rounds[-2].weights)
@@ -244,6 +243,6 @@ def _extrapolate_remaining(rounds: Sequence[Network]) -> np.ndarray | None:
 
 
 def relative_distances(weights: np.ndarray, other_weights: np.ndarray) -> np.ndarray:
-    """|W_k - W'_l|_2 / |W_k|_2 for all pairs of rows."""
+    """Return |W_k - W'_l|_2 / |W_k|_2 for all pairs of rows."""
     lengths = np.linalg.norm(weights, axis=1, keepdims=True)
     return cdist(weights, other_weights) / np.maximum(lengths, _TINY)

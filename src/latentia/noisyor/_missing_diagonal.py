@@ -2,8 +2,8 @@
 
     find B of shape (n, K) with (B B^T)_ij = M_ij for i != j
 
-by imputation: the best approximation of rank K of M, with the diagonal of the one before. When to prefer it: matrices of
-co-occurrence, where a thing with itself says nothing. Products of blocks off the diagonal, M_ab (M_cb)^+ M_ca, need no
+by imputation: each step takes the best approximation of rank K of M with the diagonal of the step before. Use it for matrices
+of co-occurrence, where the diagonal has no meaning. Products of blocks off the diagonal, M_ab (M_cb)^+ M_ca, need no
 iteration, but they use less of M and need each block to carry rank K.
 """
 
@@ -13,31 +13,31 @@ import numpy as np
 
 from ..linalg import leading_eigenspace
 
-# From so many steps on, one that takes less than this share off the squared residual is the last: with more columns than the
-# matrix has directions above its noise, the others turn about in the noise for long.
+# After this many steps, a step that removes less than this share of the squared residual is the last. With more columns than
+# the matrix has directions above its noise, the spare ones move about in the noise for long.
 _PATIENCE, _MIN_GAIN = 100, 1e-5
 _BLOCK_COLUMNS, _SHIFT_TOL = (
     4,
     0.1,
-)  # columns of the iteration for a largest eigenvalue, and how well the shift is known
+)  # columns of the iteration for a largest eigenvalue, and relative accuracy of the shift
 
 
 def factor_off_diagonal(
     matrix: np.ndarray, rank: int, start: np.ndarray | None = None, *, max_iter: int = 500, tol: float = 1e-8
 ) -> tuple[np.ndarray, int]:
-    """Factor of the off-diagonal part of a matrix.
+    """Factor the off-diagonal part of a matrix.
 
     Parameters
     ----------
     matrix : ndarray of shape (n, n)
-        Symmetric; its diagonal is not read.
+        Symmetric matrix; its diagonal is not read.
     rank : int
         K < n.
     start : ndarray of shape (n, K), optional
         Factor of a similar matrix.
     max_iter, tol
-        Stop when no entry of the diagonal moves by more than ``tol`` times the largest; after 100 steps also when a step takes
-        less than 1e-5 off the squared residual.
+        Stop when no entry of the diagonal moves by more than ``tol`` times the largest; after 100 steps also when a step
+        removes less than 1e-5 of the squared residual.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def factor_off_diagonal(
         smallest = -compute_largest_eigenvalue(-filled, _SHIFT_TOL)
         values, basis = _update_eigenpairs(filled, start, max(-float(smallest), 0.0))
     off_diagonal, last_residual = float((filled**2).sum() - (filled.diagonal() ** 2).sum()), np.inf
-    shift = max(-float(smallest), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
+    shift = max(-float(smallest), 0.0)  # so that the leading eigenvalues are the largest, not negative ones
     for n_iter in range(1, max_iter + 1):
         factor = basis * np.sqrt(np.maximum(values, 0.0))
         last_diagonal, diagonal = filled.diagonal().copy(), (factor**2).sum(axis=1)
@@ -70,13 +70,13 @@ def factor_off_diagonal(
 
 
 def compute_largest_eigenvalue(matrix: np.ndarray, tol: float) -> float:
-    """Largest eigenvalue of a symmetric matrix, from below, with a residual of at most that share of it."""
+    """Return the largest eigenvalue of a symmetric matrix, from below, with a relative residual of at most ``tol``."""
     start = np.random.default_rng(0).standard_normal((len(matrix), min(_BLOCK_COLUMNS, len(matrix))))
     return float(leading_eigenspace(lambda block: matrix @ block.astype(matrix.dtype), start, 1, tol=tol)[0][0])
 
 
 def _update_eigenpairs(matrix: np.ndarray, basis: np.ndarray, shift: float) -> tuple[np.ndarray, np.ndarray]:
-    """Leading eigenpairs, the largest first, by two steps of subspace iteration from those of a similar matrix."""
+    """Return leading eigenpairs, the largest first, by two steps of subspace iteration from those of a similar matrix."""
     for _ in range(2):
         basis = np.linalg.qr(matrix @ basis + np.asarray(shift, basis.dtype) * basis)[0]
     values, rotation = np.linalg.eigh(basis.T @ matrix @ basis)

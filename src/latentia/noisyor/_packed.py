@@ -1,7 +1,7 @@
-"""Symmetric d x d x d tensors that are too large to be held whole: rows of pairs, in place.
+"""Packed symmetric d x d x d tensors, for sizes at which a full array is too large.
 
-A tensor is kept as a d x P matrix, P = d (d + 1) / 2, one column a pair i <= j of its last two modes. Sums of products and
-changes of coordinates are matrix products in this form, and need no array of d^3 numbers.
+A tensor is stored as a d x P matrix, P = d (d + 1) / 2, with a column for each pair i <= j of its last two modes. Sums of
+products and changes of coordinates are matrix products in this form, and need no array of d^3 numbers.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from numba import njit
 
 from ..tensor.operators import pair_products, pieces
 
-_TILE = 16
+_TILE = 16  # side of the blocks that stay in the cache
 
 
 def pack_pairs(matrix: np.ndarray) -> np.ndarray:
-    """Mean of a square matrix and its transpose, packed: shape (P,)."""
+    """Return the mean of a square matrix and its transpose, packed: shape (P,)."""
     i, j = np.triu_indices(len(matrix))
     return (matrix[i, j] + matrix[j, i]) / 2
 
 
 def sum_products(first_factor: np.ndarray, second_factor: np.ndarray) -> np.ndarray:
-    """Sum over rows of l (x) r (x) r, packed, for left and right of shape (n, d): (d, P), not symmetric yet."""
+    """Sum l (x) r (x) r over the rows l, r of two factors of shape (n, d); packed, (d, P), not symmetric yet."""
     d = second_factor.shape[1]
     sums = np.empty((d, d * (d + 1) // 2), second_factor.dtype)
     for columns, first, last in pieces(d):
@@ -30,13 +30,13 @@ def sum_products(first_factor: np.ndarray, second_factor: np.ndarray) -> np.ndar
 
 
 def symmetrise(packed: np.ndarray) -> np.ndarray:
-    """Mean over all orders of the modes, in place; returns it."""
+    """Replace a tensor by its mean over all orders of the modes, in place; return it."""
     _symmetrise(packed, _pair_starts(len(packed)))
     return packed
 
 
 def transform(packed: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """T(M, M, M) for a square matrix M, in place; returns it."""
+    """Replace T by T(M, M, M) for a square matrix M, in place; return it."""
     d = len(packed)
     upper, full = np.triu_indices(d), np.empty((d, d), packed.dtype)
     for row in packed:
@@ -49,7 +49,7 @@ def transform(packed: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 def _pair_starts(d: int) -> np.ndarray:
-    """Place of the pair (i, j), less j, for every i."""
+    """Return the column of the pair (i, j), less j, for every i."""
     i = np.arange(d)
     return i * d - i * (i + 1) // 2
 

@@ -1,8 +1,8 @@
-"""PMI3 of one finding with all pairs of others, from counts of packed rows: a slab of n x n entries, some rows at a time.
+"""Blocks of PMI3: one finding with all pairs of later ones (a slab), from counts of packed rows.
 
-The rows that have all three findings are counted once for every group of rows. Any selection of groups has the sum of their
-counts, and a logarithm of its own for every triple. What is made of a slab is asked for in tiles of rows that stay in the
-cache: no array has n^2 entries for every selection.
+Rows with all three findings are counted once for every group of rows. A selection of groups has the sum of their counts; only
+the logarithms are taken again. Slabs come in tiles of rows that stay in the cache: no array has n^2 entries for every
+selection.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 Groups = tuple[int, ...]
-# Of finding i, findings j from start to stop, and findings l > j from first on, the rows of each group with all three:
-# (i, start, stop, first) -> int32, shape (G, stop - start, n - first), 0 where l is not after j.
+# A counter maps (i, start, stop, first) to the rows of each group with findings i, j from start to stop, and l > j from first:
+# int32, shape (G, stop - start, n - first), 0 where l is not after j.
 Counter: TypeAlias = Callable[[int, int, int, int], np.ndarray]
-ADDED_COUNT = 0.5  # rows, to each count and to their number
-_TILE_ROWS = 32
-# Of a float64: the bits of sqrt(1/2) and of the fraction. From 2^52 on floats are whole, and their last bits a number.
+ADDED_COUNT = 0.5  # rows added to each count and to the number of rows: logarithms then have no bias of order 1 / N
+_TILE_ROWS = 32  # rows of a slab that stay in the cache
+# Bits of a float64: of sqrt(1/2), and of the fraction. From 2^52 on floats are integers, whose last bits hold the number.
 _ROOT_HALF = np.uint64(0x3FE6A09E667F3BCD)
 _FRACTION = np.uint64((1 << 52) - 1)
 _BIAS = 1024
@@ -30,7 +30,7 @@ _LOG_2 = float(np.log(2.0))
 
 
 class _AbsenceCounts(Protocol):
-    """What slabs need of `latentia.noisyor.absences.AbsenceCounts`."""
+    """The part of `latentia.noisyor.absences.AbsenceCounts` that slabs use."""
 
     n_features: int
     n_rows: np.ndarray
@@ -45,14 +45,14 @@ class _AbsenceCounts(Protocol):
 
 
 class Tile(NamedTuple):
-    """Some rows of a slab.
+    """A tile of rows of a slab.
 
     Attributes
     ----------
     rows : slice
         Findings j.
     first : int
-        The first of the findings l, which go on to the last.
+        First finding l; the last one is n - 1.
     tables : ndarray of shape (n_selections, n_rows, n - first)
         PMI3, 0 where l is not after j.
     """
@@ -74,22 +74,22 @@ class Slabs:
     def __init__(self, source: _AbsenceCounts, selections: Sequence[Groups]) -> None:
         self._source, self._count = source, source.counter()
         self._member = np.array([np.isin(np.arange(len(source.n_rows)), groups) for groups in selections])
-        # Numbers without any of two, and log P_ij - (log P_i + log P_j) / 2, of which three make up PMI3 but for log P_ijl.
+        # Rows without both of a pair, and log P_ij - (log P_i + log P_j) / 2: three of these, less log P_ijl, are PMI3.
         present, total = source.present, source.n_rows[:, None, None]
         self._present = present.astype(np.float64)
         self._absent = (total - present[:, :, None] - present[:, None] + source.together).astype(np.float64)
         logs = [source.logs(groups) for groups in selections]
-        self._pair = np.array([each.pair - (each.single[:, None] + each.single) / 2 for each in logs])
+        self._pair = np.array([log.pair - (log.single[:, None] + log.single) / 2 for log in logs])
 
     def tiles(self, i: int, start: int, stop: int, first: int) -> Iterator[Tile]:
-        """PMI3 of finding i, findings j from start to stop, and findings l > j from first on."""
+        """Yield tiles of PMI3 of finding i with findings j from start to stop, and findings l > j from first on."""
         source, counts = self._source, self._count(i, start, stop, first)
         for top in range(start, stop, _TILE_ROWS):
             end, after = min(top + _TILE_ROWS, stop), max(first, top)
             tables = np.empty((len(self._member), end - top, source.n_features - after))
             places = i, top, after, top - start, after - first
-            known = source.n_rows, self._present, self._absent
-            _fill_pmi(counts, *known, self._member, self._pair, *places, tables)
+            single_counts = source.n_rows, self._present, self._absent
+            _fill_pmi(counts, *single_counts, self._member, self._pair, *places, tables)
             yield Tile(slice(top, end), after, tables)
 
 
@@ -110,14 +110,16 @@ class SplitSums:
         next_factor, last_factor = (
             factor * ((sides == (set_of_i + k) % 3) & (set_of_i >= 0))[..., None] for k in (1, 2)
         )
-        self._left = np.stack([next_factor, last_factor], axis=1)  # (n_partitions, 2, n, d)
-        self._right = np.stack([last_factor, next_factor], axis=1).transpose(2, 0, 1, 3).reshape(len(factor), -1)
+        self._row_factors = np.stack([next_factor, last_factor], axis=1)  # (n_partitions, 2, n, d)
+        self._column_factors = (
+            np.stack([last_factor, next_factor], axis=1).transpose(2, 0, 1, 3).reshape(len(factor), -1)
+        )
 
-    def of(self, table: np.ndarray, rows: slice, first: int) -> np.ndarray:
-        """What a tile's table of one selection adds, (n_partitions, d, d)."""
-        left = self._left[:, :, rows]
-        images = (table @ self._right[first:]).reshape(len(table), *left.shape[:2], left.shape[3])
-        return np.asarray((left.swapaxes(2, 3) @ images.transpose(1, 2, 0, 3)).sum(axis=1))
+    def sum_tile(self, table: np.ndarray, rows: slice, first: int) -> np.ndarray:
+        """Return the contribution of a tile's table of one selection, (n_partitions, d, d)."""
+        factor = self._row_factors[:, :, rows]
+        images = (table @ self._column_factors[first:]).reshape(len(table), *factor.shape[:2], factor.shape[3])
+        return np.asarray((factor.swapaxes(2, 3) @ images.transpose(1, 2, 0, 3)).sum(axis=1))
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ class SplitSums:
 def _fill_pmi(
     counts, n_rows, present, absent, member, pair, i, top, first, first_count_row, first_count_column, tables
 ):
-    """Fill tables, (S, rows from top on, findings from first on), from the groups' counts, which have others before these."""
+    """Fill tables, (S, rows from top on, findings from first on), from counts, whose first row and column are given."""
     n_groups, size = counts.shape[0], tables.shape[2]
     absent_counts, selected = np.zeros((n_groups, size)), np.empty(size)
     for row in range(tables.shape[1]):
@@ -176,7 +178,7 @@ def _fill_row(base, pair_i, pair_j, absent_counts, scale, out):
 
 @intrinsic
 def _float_to_bits(context: Any, number: Any) -> Any:
-    """The bits of a float64 as uint64."""
+    """Return the bits of a float64 as uint64."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.uint64))
@@ -186,7 +188,7 @@ def _float_to_bits(context: Any, number: Any) -> Any:
 
 @intrinsic
 def _bits_to_float(context: Any, bits: Any) -> Any:
-    """The float64 that has the bits of an uint64."""
+    """Return the float64 with the bits of an uint64."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.float64))
@@ -196,9 +198,9 @@ def _bits_to_float(context: Any, bits: Any) -> Any:
 
 @njit(nogil=True, fastmath={"contract"}, error_model="numpy", inline="always")
 def _log(x):
-    """Natural logarithm of a positive normal number, without branches, so that several are taken at once.
+    """Return the natural logarithm of a positive normal number, without branches, so that it can be vectorised.
 
-    x = 2^e m with m in [sqrt(1/2), sqrt(2)) and log m = 2 (s + s^3 / 3 + ...), s = (m - 1) / (m + 1), whose s^23 is rounding.
+    x = 2^e m with m in [sqrt(1/2), sqrt(2)) and log m = 2 (s + s^3 / 3 + ...), s = (m - 1) / (m + 1); s^23 is below rounding.
     """
     shifted = _float_to_bits(x) + _SHIFT
     exponent = _bits_to_float((shifted >> np.uint64(52)) | _INTEGER_OFFSET_BITS) - _INTEGER_OFFSET

@@ -5,11 +5,11 @@ With F = 1 - exp(-W) and r = rho / (1 - rho), both moments are, to first order i
     PMI2_ij = sum_k r_k F_ki F_kj,    PMI3_ijl = sum_k r_k F_ki F_kj F_kl    (i, j, l distinct).
 
 A factor B of the first, (B B^T)_ij = PMI2_ij off the diagonal, is (sqrt r_k F_k)_k up to a rotation R, and the second is
-the K x K x K core sum_k r_k^(-1/2) R_k (x) R_k (x) R_k in the coordinates B: an orthogonal tensor whose eigenvalues tell
-the priors. Orders beyond the first follow from what was found and are taken off before the next round.
+the K x K x K core sum_k r_k^(-1/2) R_k (x) R_k (x) R_k in the coordinates B: an orthogonal tensor whose eigenvalues give
+the priors. Higher orders follow from the recovered network and are subtracted before the next round.
 
-Findings are scaled by sqrt P(absent), the reciprocal of the noise of their moments up to a constant: without that a
-single finding that is nearly always present would drown all others.
+Findings are scaled by sqrt P(absent), the reciprocal of the noise of their moments up to a constant. Otherwise a single
+finding that is nearly always present would drown all others.
 """
 
 from __future__ import annotations
@@ -32,42 +32,40 @@ from ._missing_diagonal import compute_largest_eigenvalue, factor_off_diagonal
 from .absences import AbsenceMoments, LogAbsences, Partition
 from .inference import Network
 
-MIN_ODDS, MAX_ODDS = 1e-8, 1e3
-_TINY, _NEGLIGIBLE = 1e-12, 1e-6
-_SOLVER_TOL, _KRYLOV_SIZE, _RESTARTS = 1e-7, 40, 4
+MIN_ODDS, MAX_ODDS = 1e-8, 1e3  # range of estimated odds of causes
+_TINY, _NEGLIGIBLE = 1e-12, 1e-6  # smallest leak, and relative length from which a direction counts
+_SOLVER_TOL, _KRYLOV_SIZE, _RESTARTS = 1e-7, 40, 4  # options of GMRES
 _EXPANSION_ERROR = 1e-12  # error of log(1 + r t) by its orders
-_MAX_DENSE_NORM, _NORM_TOL = (
-    600,
-    0.03,
-)  # sides of matrices whose norm is that of all singular values, and the error of others
+_MAX_DENSE_NORM = 600  # rows up to which norms come from all singular values
+_NORM_TOL = 0.03  # relative error of the norms of larger matrices
 
 
 Operator = Callable[[np.ndarray], np.ndarray]
 
 
 class Triples(Protocol):
-    """Which triples of findings a moment is a sum over."""
+    """The set of triples of findings that a moment sums over."""
 
     def operator(self, core_rows: np.ndarray, basis_rows: np.ndarray) -> Operator:
-        """Takes core, symmetric (K, K, K), to the sum of core(l_i, l_j, l_k) r_i (x) r_j (x) r_k over the triples, symmetrised.
+        """Return the map from a symmetric core to the symmetrised sum over triples of core(l_i, l_j, l_k) r_i (x) r_j (x) r_k.
 
-        Rows of left are l (n, K), those of right r (n, d).
+        The core is (K, K, K); l are the rows of ``core_rows`` (n, K), r those of ``basis_rows`` (n, d).
         """
 
     def powers(self, coefficients: np.ndarray, vectors: np.ndarray, basis_rows: np.ndarray) -> np.ndarray:
-        """The same sum with sum_p c_p v_pi v_pj v_pk in place of the core, (d, d, d); vectors (P, n)."""
+        """Return the same sum with sum_p c_p v_pi v_pj v_pk in place of the core, (d, d, d); vectors (P, n)."""
 
 
 class AllTriples:
-    """All triples of distinct findings, each once; those with a row of zeros on the right are left out.
+    """All triples of distinct findings, each once, without findings whose basis row is zero.
 
-    Sums over distinct indices are those over all indices, less those with two that are the same, plus twice those with
-    three: no list of triples is made.
+    A sum over distinct indices is the sum over all indices, less those with two equal ones, plus twice those with three equal
+    ones: no list of triples is needed.
     """
 
     def operator(self, core_rows: np.ndarray, basis_rows: np.ndarray) -> Operator:
-        is_counted = np.flatnonzero(basis_rows.any(axis=1))
-        core_rows, basis_rows = core_rows[is_counted], basis_rows[is_counted]
+        counted_findings = np.flatnonzero(basis_rows.any(axis=1))
+        core_rows, basis_rows = core_rows[counted_findings], basis_rows[counted_findings]
         k, cross_product = core_rows.shape[1], core_rows.T @ basis_rows
         core_pairs, basis_pairs = _pairs(core_rows), _pairs(basis_rows)
 
@@ -111,13 +109,13 @@ class SplitTriples:
 
 
 def _pairs(rows: np.ndarray) -> np.ndarray:
-    """r_i (x) r_i for every row, shape (n, d^2)."""
+    """Return r_i (x) r_i for every row, shape (n, d^2)."""
     return (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Pairs, and triples in the coordinates of a basis.
+    """Moments of pairs, and of triples in the coordinates of a basis.
 
     Attributes
     ----------
@@ -128,7 +126,7 @@ class Moments:
     cube : ndarray of shape (d, d, d)
         Sum of scaled PMI3_ijl u_i (x) u_j (x) u_l over some triples, u the rows of the basis, symmetrised.
     basis : ndarray of shape (n, d)
-        Orthonormal columns, the leading one first; rows of zeros for findings whose triples are not counted.
+        Orthonormal columns, the leading one first; zero rows for findings whose triples are not counted.
     scale : ndarray of shape (n,)
         sqrt P(absent).
     triples : Triples
@@ -142,13 +140,13 @@ class Moments:
     triples: Triples
 
     def first(self, n_components: int) -> Moments:
-        """In the coordinates of the leading columns alone."""
+        """Return the moments in the coordinates of the leading columns alone."""
         k = n_components
         return replace(self, basis=self.basis[:, :k], cube=self.cube[:k, :k, :k])
 
 
 class Recovered(NamedTuple):
-    """What the moments say: the network, the factor B (n, K), and the last rounds' networks."""
+    """A recovered network, the factor B (n, K), and the networks of the last rounds."""
 
     network: Network
     factor: np.ndarray
@@ -156,31 +154,31 @@ class Recovered(NamedTuple):
 
 
 def draw_partitions(findings: np.ndarray, n_partitions: int, seed: int) -> list[Partition]:
-    """Random equipartitions of findings into S_a, S_b and S_c."""
+    """Draw random partitions of findings into sets S_a, S_b and S_c of equal size."""
     rng = np.random.default_rng(seed)
     shuffled = (rng.permutation(findings) for _ in range(n_partitions))
     return [Partition(*(np.sort(part) for part in np.array_split(order, 3))) for order in shuffled]
 
 
 def count_pair_directions(pairs: np.ndarray, max_directions: int) -> int:
-    """In how many directions pairs of findings vary together, at most ``most``."""
+    """Count the directions in which pairs of findings vary together, up to a maximum."""
     lengths = np.linalg.norm(factor_off_diagonal(pairs, max_directions)[0], axis=0)
     return max(1, int((lengths > _NEGLIGIBLE * lengths[0]).sum()))
 
 
 def compute_pair_basis(pairs: np.ndarray, n_components: int) -> np.ndarray:
-    """Orthonormal basis of the leading space of scaled PMI2, (n, K)."""
+    """Compute an orthonormal basis of the leading space of scaled PMI2, (n, K)."""
     factor = factor_off_diagonal(pairs, n_components)[0]
     return factor / compute_column_lengths(factor)
 
 
 def compute_column_lengths(factor: np.ndarray) -> np.ndarray:
-    """Lengths of the columns of the factor of pairs; an error if some are nothing."""
+    """Compute the lengths of the columns of the factor of pairs; raise if some are negligible."""
     lengths, k = np.linalg.norm(factor, axis=0), factor.shape[1]
     n_supported = int((lengths > _NEGLIGIBLE * lengths[0]).sum())
     if n_supported < k:
         raise LatentiaError(
-            f"pairs of findings vary together in {n_supported} directions, which can separate at most that many causes.",
+            f"pairs of findings vary together in {n_supported} directions, which can separate at most {n_supported} causes.",
             at_most=n_supported, parameter="n_components", value=k,
         )  # fmt: skip
     return lengths
@@ -193,7 +191,7 @@ def compute_moments(
     selections: Sequence[tuple[int, ...]],
     progress: bool = False,
 ) -> tuple[list[Moments], list[Moments]]:
-    """The moments of each selection of groups of rows, from all triples, and those of each partition, from all rows.
+    """Compute the moments of each selection of groups of rows, from all triples, and of each partition, from all rows.
 
     The first selection is that of all rows.
     """
@@ -215,24 +213,24 @@ def compute_moments(
 
 
 def scale_pairs(logs: LogAbsences, scale: np.ndarray) -> np.ndarray:
-    """PMI2 between scaled findings."""
+    """Return PMI2 between scaled findings."""
     return scale[:, None] * logs.pmi * scale
 
 
 def largest(matrix: np.ndarray) -> float:
-    """Spectral norm; matrices with more than 600 rows and columns need to be symmetric."""
+    """Return the spectral norm; matrices with more than 600 rows and columns must be symmetric."""
     if min(matrix.shape) <= _MAX_DENSE_NORM:
         return float(np.linalg.norm(matrix, 2))
     return max(compute_largest_eigenvalue(matrix, _NORM_TOL), compute_largest_eigenvalue(-matrix, _NORM_TOL))
 
 
 def compute_noise(source: AbsenceMoments, scale: np.ndarray, folds: Folds, directions: np.ndarray) -> float:
-    """Spectral norm of half of the difference of scaled PMI2 of two halves of the rows, beside known directions (n, k).
+    """Compute the noise of scaled PMI2: the spectral norm of half of the difference of two halves, outside some directions.
 
     Parameters
     ----------
-    known : ndarray of shape (n, k)
-        Orthonormal columns.
+    directions : ndarray of shape (n, k)
+        Orthonormal columns to project out.
     """
     first_half, second_half = (scale_pairs(source.logs(half), scale) for half in folds.splits[0])
     noise = (first_half - second_half) / 2
@@ -244,14 +242,14 @@ def compute_noise(source: AbsenceMoments, scale: np.ndarray, folds: Folds, direc
 def recover(
     moments: Moments, prior: float | None, corrections: int, max_weight: float, start: Recovered | None = None
 ) -> Recovered:
-    """Rounds of factor, core, decomposition, each on moments less the higher orders of the network before."""
+    """Run rounds of factor, core and decomposition, each on moments less the higher orders of the last network."""
     k = moments.basis.shape[1]
     recovered = start
     rounds: tuple[Network, ...] = ()
     for _ in range(corrections + 1):
-        # What the network of the round before says of higher orders is taken off.
+        # Subtract the higher orders of the last network.
         pairs, cube = _subtract_higher_orders(moments, recovered)
-        # Pairs give the components up to a rotation, triples the rotation.
+        # Pairs give the components up to a rotation, and triples the rotation.
         factor = factor_off_diagonal(pairs, k, None if recovered is None else recovered.factor)[0]
         decomposition = decompose(_solve_core(moments, factor, cube), k)
         network = _build_network(moments, factor, decomposition, prior, max_weight)
@@ -262,12 +260,12 @@ def recover(
 
 
 def compute_residual(moments: Moments, network: Network) -> np.ndarray:
-    """Scaled PMI2 less that of the network, (n, n), with a diagonal of zeros."""
+    """Return scaled PMI2 less that of the network, (n, n), with a zero diagonal."""
     return subtract_pairs(moments.pairs, moments.scale, network)
 
 
 def subtract_pairs(pairs: np.ndarray, scale: np.ndarray, network: Network) -> np.ndarray:
-    """The same of PMI2 between findings with these scales."""
+    """Return scaled pairs less those of the network, (n, n), with a zero diagonal."""
     odds = network.priors / (1 - network.priors)
     coefficients, vectors = compute_higher_orders(network.weights, odds, choose_degree(odds, _EXPANSION_ERROR))
     coefficients[: network.m] += odds
@@ -278,7 +276,7 @@ def subtract_pairs(pairs: np.ndarray, scale: np.ndarray, network: Network) -> np
 
 
 def _subtract_higher_orders(moments: Moments, recovered: Recovered | None) -> tuple[np.ndarray, np.ndarray]:
-    """PMI2 (n, n) and the cube (d, d, d) less their higher orders."""
+    """Return PMI2 (n, n) and the cube (d, d, d) less their higher orders."""
     if recovered is None:
         return moments.pairs, moments.cube
     network = recovered.network
@@ -289,9 +287,9 @@ def _subtract_higher_orders(moments: Moments, recovered: Recovered | None) -> tu
 
 
 def _solve_core(moments: Moments, factor: np.ndarray, cube: np.ndarray) -> np.ndarray:
-    """The symmetric core S for which the sum over triples of S(B_i, B_j, B_l) u_i (x) u_j (x) u_l is the cube, (K, K, K)."""
-    # Unknown is S in that orthonormal basis of B which is nearest to the basis u: the equations are then nearly symmetric
-    # and well conditioned.
+    """Find the symmetric core S, (K, K, K), whose sum over triples of S(B_i, B_j, B_l) u_i (x) u_j (x) u_l is the cube."""
+    # The unknown is S in the orthonormal basis of B that is nearest to the basis u: the equations are then nearly symmetric and
+    # well conditioned.
     orthonormal, triangle = np.linalg.qr(factor)
     rotation = polar_factor(orthonormal.T @ moments.basis)
     k = orthonormal.shape[1]
@@ -308,7 +306,7 @@ def _solve_core(moments: Moments, factor: np.ndarray, cube: np.ndarray) -> np.nd
 def _build_network(
     moments: Moments, factor: np.ndarray, decomposition: Decomposition, prior: float | None, max_weight: float
 ) -> Network:
-    """F_k = B R_k / sqrt r_k, and r_k = 1 / lambda_k^2 unless the prior is given."""
+    """Build the network: F_k = B R_k / sqrt r_k, and r_k = 1 / lambda_k^2 unless the prior is given."""
     values, rotation, _ = decomposition
     odds = compute_odds(values, prior)
     strengths = (rotation @ factor.T) / np.sqrt(odds)[:, None] / moments.scale
@@ -316,16 +314,16 @@ def _build_network(
 
 
 def compute_odds(eigenvalues: np.ndarray, prior: float | None) -> np.ndarray:
-    """r = rho / (1 - rho) of every cause, from the eigenvalues of the whitened tensor unless the prior is given."""
+    """Return r = rho / (1 - rho) of every cause, from the eigenvalues of the whitened tensor unless the prior is given."""
     if prior is None:
         return np.clip(np.maximum(eigenvalues, _TINY) ** -2.0, MIN_ODDS, MAX_ODDS)
     return np.full(len(eigenvalues), prior / (1 - prior))
 
 
 def order_network(strengths: np.ndarray, odds: np.ndarray, single: np.ndarray, max_weight: float) -> Network:
-    """The network with F = strengths as far as they are possible, the most frequent cause first.
+    """Return the network with F = strengths, clipped to their range, the most frequent cause first.
 
-    A leak acts on no pair; it is what P(absent), given by its logarithm ``single``, asks for beyond the causes.
+    The leak is what P(absent), given by its logarithm ``single``, shows beyond the causes.
     """
     clipped = np.clip(strengths, 0.0, -np.expm1(-max_weight))
     priors = odds / (1 + odds)
@@ -335,16 +333,16 @@ def order_network(strengths: np.ndarray, odds: np.ndarray, single: np.ndarray, m
 
 
 def _mean_leak(estimates: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Means of the leaks given estimates with normal noise, every leak from 0 being as likely before the data; never 0.
+    """Return posterior means of leaks given estimates with normal noise and a flat prior above 0; never 0.
 
-    Estimates below 0 are noise alone and tell its size, which goes with 1 / sqrt P(absent). A leak of 0 would make rows
-    impossible that no cause explains, and all posteriors sharper than the data allows.
+    Negative estimates are noise alone and show its size, which is proportional to 1 / sqrt P(absent). A leak of 0 would make
+    rows impossible that no cause explains, and posteriors too sharp.
     """
     is_negative = estimates < 0
     if not is_negative.any():
         return np.clip(estimates, _TINY, 1.0)
     noise = np.sqrt(np.mean((estimates[is_negative] * scale[is_negative]) ** 2)) / scale
     z = estimates / noise
-    # The density of the standard normal over its distribution function, by the scaled function without underflow.
+    # Ratio of the standard normal density to its distribution function, by a scaled function that cannot underflow.
     mills_ratio = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))
     return np.clip(estimates + noise * mills_ratio, _TINY, 1.0)

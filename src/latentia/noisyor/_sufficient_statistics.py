@@ -1,11 +1,11 @@
-"""Counts of joint presences that are kept in the place of rows, and can be added to those of other rows.
+"""Sufficient statistics of noisy-or networks: joint counts that can be added across data sets.
 
-All triples of n findings are counted, n^3 / 6 of them, in four groups of rows, which a hash of the row deals. Rows with the
-same findings are in one group then, and those with none, one or two findings have so many copies that groups would differ by
-far more than chance. So these are counted apart, each kind of row, and dealt one by one when moments are made, as a multinomial
-draw that hangs on the counts alone. Of the others `latentia.moments.additive` says what is done about copies.
+All n^3 / 6 triples of n findings are counted in four folds of rows, which a hash of each row assigns. Rows with the same
+findings then share a fold. Rows with none, one or two findings have so many copies that folds would differ by far more than
+chance. They are counted separately, by kind of row, and assigned one by one when moments are computed, by a multinomial draw
+that depends on the counts alone. `latentia.moments.additive` describes the correction for copies of other rows.
 
-Of up to 20 findings all different rows are counted, 2^n of them, and dealt in this way.
+With up to 20 findings all 2^n kinds of rows are counted, and assigned in this way.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from ._findings import split_gaps
 from ._pmi_blocks import Counter
 from .absences import AbsenceCounts, BitColumns, RowPacking
 
-_MAX_FINDINGS = 300  # whose triples, in four groups of rows, take 71 MB
-_MAX_ENUMERATED = 20  # findings of which all 2^n rows are counted: 8 MB
-_MIN_HASHED = 3  # findings from which on a row is dealt by its hash
-_MIN_LONG = 8  # findings of a row from which on another one like it may be no accident
-_NEGLIGIBLE_EXCESS = 1.02  # excess of copies that changes nothing
+_MAX_FINDINGS = 300  # their triples take 71 MB in four folds of rows
+_MAX_ENUMERATED = 20  # findings up to which all 2^n kinds of rows are counted: 8 MB
+_MIN_HASHED = 3  # findings from which a row is assigned to a fold by its hash
+_MIN_LONG = 8  # findings of a row from which equal rows may be no accident
+_NEGLIGIBLE_EXCESS = 1.02  # largest excess of copies that needs no correction
 
 
 class _Split(NamedTuple):
-    """Rows packed into bits, and of how many there are copies; of those with fewer findings the products of pairs (n, n)."""
+    """Packed long rows and counts of their copies; for short rows the joint counts of pairs (n, n) and their number."""
 
     packed: BitColumns
     copies: np.ndarray
@@ -62,7 +62,7 @@ class _AllRows:
 
 @dataclass(frozen=True)
 class _SplitRows:
-    """Pack rows with three findings or more, and sum up the others."""
+    """Pack rows with at least three findings, and sum the others."""
 
     packing: RowPacking
 
@@ -91,11 +91,14 @@ class _SplitRows:
 
 
 def _read_known_rows(block: Block, names: Any) -> np.ndarray:
-    """Rows, bool, in which all findings are known."""
+    """Return the rows of a block, bool; raise if a finding is unknown."""
     table, missing = split_gaps(block[0], block.rows, names)
     if missing is not None:
         row = block.rows[int(missing.any(axis=1).argmax())]
-        raise LatentiaError(f"Row {row} has findings that are not known: moments are kept of rows in which all are.")
+        raise LatentiaError(
+            f"Row {row} has unknown findings; sufficient statistics need rows without gaps. Drop the row, or fit without "
+            "keep_moments."
+        )
     return table
 
 
@@ -107,17 +110,17 @@ def count_absences(
     Returns
     -------
     CountSums
-        ``n``: rows of each group, and those with fewer than three findings, (5,). ``few``: of the latter the numbers with
-        just these two findings, or on the diagonal with just this one, (n, n). ``pairs``: rows of each group with both
-        findings, (4, n, n). ``triples``: with all three, (4, n (n - 1) (n - 2) / 6). ``copies``: rows with three to seven
-        findings, and with more, by remainders of their hashes, (2, 65536). Of up to 20 findings only ``rows``, how many have
-        each set of findings, (2^n,).
+        ``n``: rows of each fold, and rows with fewer than three findings, (5,). ``few``: among the latter, rows with exactly
+        two findings, and on the diagonal with exactly one, (n, n). ``pairs``: rows of each fold with both findings,
+        (4, n, n). ``triples``: rows with all three, (4, n (n - 1) (n - 2) / 6). ``copies``: rows with three to seven
+        findings, and with more, by remainders of their hashes, (2, 65536). With up to 20 findings only ``rows``, the number
+        of rows with each set of findings, (2^n,).
     """
     n = rows.shapes[0][1]
     if n > _MAX_FINDINGS:
         raise LatentiaError(
-            f"The rows have {n} findings: moments are kept of at most {_MAX_FINDINGS}, as all triples of them are counted. "
-            "Choose findings, or fit anew."
+            f"The rows have {n} findings; expected at most {_MAX_FINDINGS}, as all triples are counted. Choose findings, or "
+            "fit without keep_moments."
         )
     if n <= _MAX_ENUMERATED:
         return CountSums(rows.n_rows, {"rows": accumulate(rows, _AllRows(n, names), n_jobs, progress=progress)})
@@ -136,7 +139,7 @@ def _pack_triples(counts: AbsenceCounts, n_jobs: int | None) -> np.ndarray:
     order = np.argsort(counts.present.sum(axis=0), kind="stable")  # the rarest first: it has the fewest rows
     n = len(order)
     packed_triples = np.zeros((len(counts.bits), math.comb(n, 3)), np.int32)
-    count = counts.of(order).counter()
+    count = counts.select(order).counter()
 
     def fill(start: int, stop: int) -> None:
         for i in range(start, stop):
@@ -148,7 +151,7 @@ def _pack_triples(counts: AbsenceCounts, n_jobs: int | None) -> np.ndarray:
 
 
 class AbsenceStatistics(AbsenceCounts):
-    """Moments of counts that were kept.
+    """Moments of rows from their sufficient statistics.
 
     Parameters
     ----------
@@ -183,11 +186,11 @@ class AbsenceStatistics(AbsenceCounts):
 
 
 def _split_tables(rows: np.ndarray) -> dict[str, np.ndarray]:
-    """The tables of rows of each kind, (2^n,), dealt one by one."""
+    """Return the tables of `count_absences` from numbers of each kind of row, (2^n,), assigned to folds one by one."""
     n, present_kinds = len(rows).bit_length() - 1, np.flatnonzero(rows)
     with_set = np.zeros((4, len(rows)), np.int64)
     with_set[:, present_kinds] = np.random.default_rng(0).multinomial(rows[present_kinds], np.full(4, 0.25)).T
-    for i in range(n):  # from rows with just a set of findings to those that have it
+    for i in range(n):  # from rows with exactly a set of findings to rows that contain it
         halves = with_set.reshape(4, -1, 2, 1 << i)
         halves[:, :, 0] += halves[:, :, 1]
     bits = 1 << np.arange(n)
@@ -199,7 +202,7 @@ def _split_tables(rows: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _draw_tables(n: int, short: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with fewer than three findings in four groups: their numbers, (4,), and those with both of a pair, (4, n, n)."""
+    """Assign rows with fewer than three findings to folds; return their numbers, (4,), and joint counts."""
     rng, shares = np.random.default_rng(0), np.full(4, 0.25)
     upper = np.triu_indices(len(short))
     counts = rng.multinomial(short[upper], shares)
@@ -217,7 +220,7 @@ def _draw_tables(n: int, short: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(nogil=True)
 def _triple_index(i, j, k):
-    """Where three different numbers are, whatever their order."""
+    """Return the position of three different numbers, in any order."""
     smallest, largest = min(i, j, k), max(i, j, k)
     middle = i + j + k - smallest - largest
     return largest * (largest - 1) * (largest - 2) // 6 + middle * (middle - 1) // 2 + smallest
@@ -225,7 +228,7 @@ def _triple_index(i, j, k):
 
 @njit(nogil=True, cache=True)
 def _put(table, numbers, i, packed):
-    """Put the counts of finding i and the pairs of those after it into their places."""
+    """Write the counts of finding i with the pairs of later findings to their positions."""
     for j in range(i + 1, len(numbers)):
         for k in range(j + 1, len(numbers)):
             packed[_triple_index(numbers[i], numbers[j], numbers[k])] = table[j - i - 1, k - i - 1]
@@ -233,7 +236,7 @@ def _put(table, numbers, i, packed):
 
 @njit(nogil=True, cache=True)
 def _take(packed, numbers, i, start, first, table):
-    """Fill table, (findings j from start on, k from first on), with the counts of i, j and k, where j < k."""
+    """Fill table, (findings j from start on, k from first on), with the counts of i, j and k where j < k."""
     for row in range(len(table)):
         j = start + row
         for k in range(max(first, j + 1), len(numbers)):

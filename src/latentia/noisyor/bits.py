@@ -1,9 +1,9 @@
-"""Columns of truth values packed into bits, and rows counted in which several of them are set.
+"""Columns of truth values packed into bits, and counts of rows in which several of them are set.
 
-A column is a run of words of 64 rows each, so that rows with both of two columns are counted by AND and a population count. Of
-three columns i, j and l only the rows with i can count. They are taken out once for each i, which leaves N p_i rows of N for
-all pairs (j, l): for n columns in order of their frequency about N p n^3 / 384 words are looked at, not N n^3 / 384. Rows are
-taken out where they lie side by side, a row a run of bits, and turned into columns again in squares of 64 x 64 bits.
+A column is a sequence of words of 64 rows each: rows with both of two columns are counted by AND and a population count. For
+three columns i, j and l only the N p_i rows with i matter. They are gathered once for each i: with n columns in order of their
+frequency about N p n^3 / 384 words are read, not N n^3 / 384. Rows are gathered from a copy in which each row is contiguous,
+and transposed back in squares of 64 x 64 bits.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-_WORD = 64
-_BLOCK_WORDS = 480  # of a column that are worked on together: 4 KB
-_TILE = COLUMNS = 16  # columns that stay in the cache meanwhile: 60 KB
+_WORD = 64  # bits of a word
+_BLOCK_WORDS = 480  # words of a column in one block: 4 KB
+_TILE = COLUMNS = 16  # columns of a block that stay in the cache: 60 KB
 
 
 def pack_columns(table: np.ndarray) -> np.ndarray:
-    """Columns of a table of bool, (rows, n), as bits: (n, words) of uint64."""
+    """Return the columns of a table of bool, (rows, n), as bits: (n, words) of uint64."""
     as_bytes = np.packbits(table, axis=0, bitorder="little")
     padded = np.zeros((-(-len(as_bytes) // 8) * 8, table.shape[1]), np.uint8)
     padded[: len(as_bytes)] = as_bytes
@@ -28,7 +28,7 @@ def pack_columns(table: np.ndarray) -> np.ndarray:
 
 
 def transpose_bits(bits: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Rows as bits, (64 words, ceil(n / 64)), of n columns as bits, (columns, words), in an order."""
+    """Return rows as bits, (64 words, ceil(n / 64)), of n columns as bits, (columns, words), in a given order."""
     rows = np.empty((_WORD * bits.shape[1], -(-len(order) // _WORD)), np.uint64)
     _transpose(bits, order, rows)
     return rows
@@ -36,7 +36,7 @@ def transpose_bits(bits: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 @intrinsic
 def _count_ones(context: Any, word: Any) -> Any:
-    """Ones among the bits of a word."""
+    """Count the ones among the bits of a word."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -46,14 +46,14 @@ def _count_ones(context: Any, word: Any) -> Any:
 
 @njit(nogil=True, cache=True)
 def count_pairs_with(bits, i, table):
-    """Fill table[i, j > i] with the rows that have both."""
+    """Fill table[i, j > i] with the number of rows that have both."""
     for j in range(i + 1, len(bits)):
         table[i, j] = _count_common(bits[i], bits[j])
 
 
 @njit(nogil=True, cache=True)
 def count_pairs_of_range(bits, start, stop, table):
-    """Add to table[i, j > i], for i from start to stop, the rows with both; other columns are read once for all of these."""
+    """Add to table[i, j > i], for i from start to stop, the number of rows with both; other columns are read once."""
     for first in range(0, bits.shape[1], _BLOCK_WORDS):
         last = min(first + _BLOCK_WORDS, bits.shape[1])
         for j in range(start + 1, len(bits)):
@@ -70,19 +70,19 @@ def count_pairs_of_range(bits, start, stop, table):
 
 @njit(nogil=True, cache=True)
 def count_pairs_among(bits, order, rows, i, start, stop, first, table):
-    """Add to table the rows with columns i, j and l, for j from start to stop and l from first to the end, where j < l.
+    """Add to table the number of rows with columns i, j and l, for j from start to stop and l from first to the end, j < l.
 
     Parameters
     ----------
     bits : ndarray of uint64, shape (columns, words)
-        The columns, of which i is read.
+        The columns; only column i is read.
     order : ndarray of int64, shape (n,)
-        Which columns are meant, and in what order.
+        Columns to use, in their order.
     rows : ndarray of uint64, shape (64 words, ceil(n / 64))
-        The same bits, transposed.
+        The same bits, a row at a time.
     i, start, stop, first : int
     table : ndarray of int32, shape (stop - start, n - first)
-        The place [j - start, l - first] is that of j and l.
+        The entry [j - start, l - first] belongs to j and l.
     """
     n, first_word = len(order), min(start, first) // _WORD
     chosen, shift = _list_set_bits(bits[order[i]]), _WORD * first_word
@@ -106,7 +106,7 @@ def count_pairs_among(bits, order, rows, i, start, stop, first, table):
 
 @njit(nogil=True)
 def _count_common_of_four(a, b, c, d, column):
-    """The same for four columns and another, which is read once."""
+    """Count the rows that each of four columns shares with another one, which is read once."""
     ones_a, ones_b, ones_c, ones_d = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
     for word in range(len(column)):
         shared = column[word]
@@ -127,7 +127,7 @@ def _count_common(first, second):
 
 @njit(nogil=True)
 def _list_set_bits(column):
-    """Numbers of the bits of a column that are set."""
+    """List the rows whose bit is set in a column."""
     total = np.uint64(0)
     for word in column:
         total += _count_ones(word)
@@ -143,7 +143,7 @@ def _list_set_bits(column):
 
 @njit(nogil=True)
 def _gather_rows(rows, chosen, first_word, columns):
-    """Fill columns, (width, words), with the chosen rows from the word ``left`` on; the number of words that they take."""
+    """Fill columns, (width, words), with chosen rows from word ``first_word`` on; return the number of words used."""
     square, words = np.empty(_WORD, np.uint64), -(-len(chosen) // _WORD)
     for word in range(words):
         word_rows = chosen[_WORD * word : _WORD * (word + 1)]

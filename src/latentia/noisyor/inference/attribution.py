@@ -8,12 +8,13 @@ import numpy as np
 
 from ..._parameters import seed_of
 from ...exceptions import LatentiaError
-from .network import BoundedNetwork, Network, absorb_absent
+from .network import InteriorNetwork, Network, absorb_absent
 from .posterior import posteriors
 from .records import EPS, SAMPLING, check_flags
 from .sampling import MAX_VISITED, list_visited_states, start_stream
 
-_N_LIKELIEST, _N_PAIRED, _FINDINGS_AT_ONCE = 256, 32, 64
+_N_LIKELIEST, _N_PAIRED = 256, 32  # configurations whose neighbours, one or two causes away, are added
+_FINDINGS_AT_ONCE = 64  # findings removed in one chunk
 
 
 def attributions(
@@ -24,12 +25,12 @@ def attributions(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """How much every finding of one row speaks for every cause: its attribution, in nats.
+    """Compute how much every finding of one row speaks for every cause, in nats.
 
-    It is logit P[d_k = 1 | x] - logit P[d_k = 1 | x without finding i]: positive where the finding speaks for the cause. The
-    weights do not add up to the posterior: findings explain each other away. Probabilities nearer to 0 or 1 than
-    the rounding error of the row count as that far away. Where rows are sampled, both posteriors are sums over the same
-    configurations, those that the chains visit and their neighbours, so that the noise of sampling cancels.
+    The attribution is logit P[d_k = 1 | x] - logit P[d_k = 1 | x without finding i], positive if the finding speaks for the
+    cause. Attributions do not add up to the posterior: findings explain each other away. Probabilities are kept at least the
+    rounding error of the row away from 0 and 1. If the row is sampled, both posteriors are sums over the same configurations,
+    those that chains visit and their neighbours, so that sampling noise cancels.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def attributions(
     )
     if len(row) != 1 or len(observed) != 1:
         raise LatentiaError(
-            f"present_row has {len(row)} rows and observed_row {len(observed)}: one row is explained at a time."
+            f"present_row has {len(row)} rows and observed_row {len(observed)}; expected one row in each."
         )
     full = posteriors(network, row, observed, random_state=random_state, n_jobs=n_jobs)
     if full.method[0] == SAMPLING:
@@ -73,8 +74,8 @@ def _logits(probabilities: np.ndarray, min_probability: Any) -> np.ndarray:
 
 
 def _attribute_by_states(network: Network, present: np.ndarray, observed: np.ndarray, seed: int) -> np.ndarray:
-    """`attributions` by sums over configurations that the chains visit, and those one or two causes away from the likeliest."""
-    model = BoundedNetwork.from_network(network)
+    """Compute `attributions` by sums over configurations that chains visit, and neighbours of the likeliest."""
+    model = InteriorNetwork.from_network(network)
     on, off, _, present_columns = absorb_absent(model.weights, model.on, model.off, model.hazard, present, observed)
     loads, hazard = np.ascontiguousarray(model.weights[:, present_columns]), model.hazard[present_columns]
     states = list_visited_states(on, off, loads, hazard, start_stream(np.uint64(seed), present, observed), MAX_VISITED)
@@ -93,7 +94,9 @@ def _attribute_by_states(network: Network, present: np.ndarray, observed: np.nda
     columns = np.flatnonzero(observed)
     for chunk in np.array_split(columns, max(1, len(columns) // _FINDINGS_AT_ONCE)):
         load = table @ model.weights[:, chunk] + model.hazard[chunk]
-        log_finding = np.where(present[chunk], np.log(-np.expm1(-load)), -load)  # log P of each finding as it is
+        log_finding = np.where(
+            present[chunk], np.log(-np.expm1(-load)), -load
+        )  # log probability of each finding as it is in the row
         attribution[:, chunk] = (full_logits - _logits(_compute_mean_state(joint[:, None] - log_finding, table), EPS)).T
     return attribution
 
@@ -101,12 +104,12 @@ def _attribute_by_states(network: Network, present: np.ndarray, observed: np.nda
 def _log_joint(
     states: np.ndarray, on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray
 ) -> np.ndarray:
-    """log P of configurations (C, m) and the present findings, given the absent ones."""
+    """Return log P of configurations (C, m) and the present findings, given the absent ones."""
     table = states.astype(float)
     return table @ np.log(on) + (1 - table) @ np.log(off) + np.log(-np.expm1(-(table @ loads + hazard))).sum(axis=1)
 
 
 def _compute_mean_state(logs: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Means (L, m) of configurations (C, m), weighted by each column of exp(logs), (C, L)."""
+    """Return means (L, m) of configurations (C, m), weighted by each column of exp(logs), (C, L)."""
     weights = np.exp(logs - logs.max(axis=0))
     return (weights.T @ table) / weights.sum(axis=0)[:, None]

@@ -1,12 +1,12 @@
-"""Posteriors of the causes of a noisy-or network, exact where a sum over 2^14 terms allows it and sampled elsewhere.
+"""Posteriors of the causes of a noisy-or network, exact where a sum over 2^14 terms suffices, and sampled elsewhere.
 
-A row is handled by the first of these that it allows:
+The first suitable method handles a row:
 
 0. enumeration of the 2^m configurations, for m <= 14;
 1. a sum over the subsets of its present findings, for at most 14 of them, or 16 where memory allows, or, with more than 60
    causes, as many as take milliseconds;
 2. with more than 60 causes, a sum over its likely configurations, where there are few enough to list;
-3. sampling, with more than 60 causes of those that are likely beside no other.
+3. sampling; with more than 60 causes only causes that are likely by themselves are sampled.
 
 Source: S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of noisy-or networks, STOC 2017, section 1.
 """
@@ -23,18 +23,18 @@ from ..._parameters import seed_of
 from ...exceptions import LatentiaError, LatentiaWarning, warn
 from ...system.threads import for_chunks
 from .enumeration import MAX_CAUSES, enumerate_configurations
-from .network import BoundedNetwork, Network, absorb_absent
+from .network import InteriorNetwork, Network, absorb_absent
 from .records import QUICKSCORE, SAMPLING, SEARCH, Posteriors, check_flags, list_set_places
 from .sampling import sample, start_stream
 from .search import LikelyConfigurations, likely_configurations
 from .subsets import MAX_COVERED, MAX_ERROR, MAX_PRESENT, count_terms, sum_over_subsets
 
-_ROWS_PER_TASK = 4  # of a task: exact rows take milliseconds
-_MAX_FEW_CAUSES = 60  # causes: with more, what a row takes must not go with all of them
-_MAX_TERMS = 1 << 22  # of a sum over subsets with many causes
-_SEARCH_ROWS = 256  # rows at once: 16 MB of configurations
-_MIN_CANDIDATE_ODDS = np.exp(-7.0)  # odds of causes that are no candidates
-_LAST_NAT = 6.0
+_ROWS_PER_TASK = 4  # rows of a task: exact rows take milliseconds
+_MAX_FEW_CAUSES = 60  # causes up to which a row may take time proportional to all of them
+_MAX_TERMS = 1 << 22  # terms of a sum over subsets with more causes
+_SEARCH_ROWS = 256  # rows searched at a time: 16 MB of configurations
+_MIN_CANDIDATE_ODDS = np.exp(-7.0)  # odds below which a cause is no candidate
+_LAST_NAT = 6.0  # configurations more than 6 nats below the best are about as likely as unlisted ones
 _SECONDS_PER_ROW, _MIN_WARNED_SECONDS = (
     0.02,
     60.0,
@@ -49,10 +49,9 @@ def posteriors(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Posteriors:
-    """Posterior probabilities of the causes for many rows of findings.
+    """Compute posterior probabilities of the causes for many rows of findings.
 
-    A leak below 1e-12 counts as 1e-12, so that findings which no cause explains have an answer: they are then put down to
-    the leak and change nothing.
+    A leak below 1e-12 counts as 1e-12: findings that no cause explains are then due to the leak and change nothing.
 
     Parameters
     ----------
@@ -60,9 +59,9 @@ def posteriors(
     present : array-like of shape (rows, n)
         1 where a finding is on, 0 where it is off. Entries of unobserved findings are not read.
     observed : array-like of shape (rows, n), optional
-        Which findings are known; by default all. The others are summed out.
+        Whether findings are known, by default all; unknown ones are summed out.
     random_state : int, RandomState or None
-        Of the sampled rows. The draws of a row depend on it and on the row's findings alone, not on other rows.
+        Seed of the sampled rows. The draws of a row depend on the seed and on the row's findings alone.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
 
@@ -73,10 +72,10 @@ def posteriors(
     X = check_flags(present, "present", network.n)
     is_observed = np.ones_like(X) if observed is None else check_flags(observed, "observed", network.n)
     if is_observed.shape != X.shape:
-        raise LatentiaError(f"observed has shape {is_observed.shape} and present {X.shape}: they must agree.")
+        raise LatentiaError(f"observed has shape {is_observed.shape} and present {X.shape}; expected equal shapes.")
     X &= is_observed
     result = Posteriors(np.empty((len(X), network.m)), np.empty(len(X)), np.zeros(len(X), np.int8), np.empty(len(X)))
-    model = BoundedNetwork.from_network(network)
+    model = InteriorNetwork.from_network(network)
     if network.m <= MAX_CAUSES:
         enumerate_configurations(model, X, is_observed, result, n_jobs)
         return result
@@ -100,8 +99,8 @@ def posteriors(
 
 
 def _max_present(m: int) -> tuple[int, int]:
-    """Present findings up to which subsets are summed over, and up to which that is without subtractions."""
-    # The backward pass of a sum without subtractions keeps m arrays of 2^|P|; rows for which that is too much are sampled.
+    """Return the largest number of present findings for sums over subsets, and for such sums without subtractions."""
+    # A sum without subtractions needs m arrays of 2^|P| numbers; rows that need too much memory are sampled.
     floats = get_config()["working_memory"] * (1 << 20) / 8 / 8
     largest = min(MAX_COVERED, int(np.log2(max(1.0, floats / (m + 1)))))
     if m <= _MAX_FEW_CAUSES:
@@ -113,7 +112,7 @@ def _max_present(m: int) -> tuple[int, int]:
 def _fill_by_search(
     network: Network, present: np.ndarray, observed: np.ndarray, out: Posteriors, places: np.ndarray, n_jobs: int | None
 ) -> np.ndarray:
-    """Fill ``out`` at places by sums over likely configurations; says of which rows these can be listed."""
+    """Fill ``out`` at places by sums over likely configurations; return the rows whose configurations fit the list."""
     model, is_listed = network.search_model, np.zeros(len(present), bool)
     leak = 1 - model.silent
 
@@ -122,7 +121,7 @@ def _fill_by_search(
         likely = likely_configurations(model, *list_set_places(rows_present), *list_set_places(~observed[first:last]))
         width = likely.causes.shape[1]
         is_listed[first:last] = ~likely.crowded
-        for r in np.flatnonzero(likely.causes[:, -1] < network.m):  # there may be more candidates
+        for r in np.flatnonzero(likely.causes[:, -1] < network.m):  # the list of candidates is full
             is_listed[first + r] &= _has_all_candidates(network, rows_present[r], observed[first + r], likely, int(r))
         highest = likely.logs.max(axis=1)
         shares = np.exp(likely.logs - highest[:, None])
@@ -146,7 +145,7 @@ def _fill_by_search(
 def _has_all_candidates(
     network: Network, present: np.ndarray, observed: np.ndarray, likely: LikelyConfigurations, row: int
 ) -> bool:
-    """Whether no cause but the candidates of a row can be on beside its likeliest configuration."""
+    """Return True if no further cause of a row is likely beside its likeliest configuration."""
     model, likeliest = network.search_model, int(likely.logs[row].argmax())
     causes = likely.causes[row]
     on = causes[likely.masks[row, likeliest] >> np.arange(len(causes)) & 1 == 1]
@@ -161,10 +160,10 @@ def _has_all_candidates(
 
 
 def _fill_row_by_row(
-    model: BoundedNetwork, present: np.ndarray, observed: np.ndarray, out: Posteriors, seed: int, n_jobs: int | None,
+    model: InteriorNetwork, present: np.ndarray, observed: np.ndarray, out: Posteriors, seed: int, n_jobs: int | None,
     rows: np.ndarray | None = None,
 ) -> None:  # fmt: skip
-    """Fill ``out`` by sums over the subsets of a row's present findings where they are few, else by sampling."""
+    """Fill ``out`` by sums over subsets of a row's present findings if these are few, else by sampling."""
     (max_present, largest), has_many_causes = _max_present(len(model.on)), len(model.on) > _MAX_FEW_CAUSES
     rows = np.arange(len(present)) if rows is None else rows
 
@@ -201,6 +200,6 @@ def _fill_row_by_row(
 
 
 def _select_candidates(on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray) -> np.ndarray:
-    """Which of many causes can be on, bool (m,): beside others their odds are no larger than beside none."""
+    """Return the causes that can be on, bool (m,): odds of a cause are largest if no other is on."""
     alone = np.log(-np.expm1(-loads - hazard) / -np.expm1(-hazard)).sum(axis=1)
     return np.asarray(np.log(on / off) + alone > np.log(_MIN_CANDIDATE_ODDS))

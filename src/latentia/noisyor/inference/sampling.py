@@ -1,7 +1,7 @@
-"""Posteriors by Gibbs sampling with exchanges of two causes, for rows that no short sum allows.
+"""Posteriors by Gibbs sampling with exchanges of two causes, for rows without a short sum.
 
-Chains run side by side from different starts. The draws of a row depend on the seed and on its findings alone. Only links
-count: what a cause does to findings that it has nothing to do with is not looked at.
+Chains run in parallel from different starts. The draws of a row depend on the seed and on its findings alone. Only links
+between causes and findings are read.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ import numpy as np
 from numba import njit
 
 _N_CHAINS, _N_BATCHES = 4, 8
-_BURN_IN, _FIRST_BATCH, _LAST_BATCH = 100, 50, 1600
-_N_EXCHANGES = 4  # after a sweep
-_MAX_ERROR = 0.01
-MAX_VISITED = 1 << 13
-# Literals are types of their own, for which a kernel is compiled once more.
+_BURN_IN, _FIRST_BATCH, _LAST_BATCH = 100, 50, 1600  # sweeps of the burn-in, and of the first and the longest batches
+_N_EXCHANGES = 4  # exchanges tried after a sweep
+_MAX_ERROR = 0.01  # standard error at which sampling stops
+MAX_VISITED = 1 << 13  # distinct configurations that are remembered
+# Typed constants: a literal has another type, for which numba would compile a kernel once more.
 _NO_CAUSE, _ON, _OFF = np.int64(-1), np.bool_(True), np.bool_(False)
 
 
 class _Row(NamedTuple):
-    """The causes of a row, given its absent findings, and its p present findings.
+    """Causes of a row, given its absent findings, and its p present findings.
 
     Attributes
     ----------
     on, off : ndarray of shape (m,)
         Priors.
-    kept, strengths : ndarray of shape (m, p)
+    absence_factors, strengths : ndarray of shape (m, p)
         exp(-W), and 1 - exp(-W).
     silent, leak : ndarray of shape (p,)
-        P[off] and P[on] of the findings while no cause is on.
+        P[off] and P[on] of the findings if no cause is on.
     ends, places : ndarray of int64, shape (m + 1,), (n_links,)
-        The findings of each cause.
+        Findings of each cause.
     links : ndarray of shape (n_links,)
-        Their strengths.
+        Strengths of these links.
     starts, parents : ndarray of int64, shape (p + 1,), (n_links,)
-        The causes of each finding.
+        Causes of each finding.
     """
 
     on: np.ndarray
@@ -70,13 +70,13 @@ class _Row(NamedTuple):
 
 
 class _Chain(NamedTuple):
-    """A configuration, and what it says.
+    """A chain: its configuration, and probabilities of findings under it.
 
     Attributes
     ----------
     state : ndarray of bool, shape (m,)
     active : ndarray of int64, shape (m + 1,)
-        The causes that are on; the last place holds their number.
+        Causes that are on; the last place holds their number.
     quiet, fired : ndarray of shape (p,)
         P[off] and P[on] of the findings.
     """
@@ -89,7 +89,7 @@ class _Chain(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def start_stream(seed: np.uint64, present: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """State (1,) of the random numbers of a row: a hash of the seed and of the row's findings."""
+    """Return the state (1,) of a row's random numbers: a hash of the seed and of the row's findings."""
     state = np.array([seed], np.uint64)
     for i in range(len(present)):
         state[0] ^= np.uint64(1 + present[i] + 2 * observed[i])
@@ -99,7 +99,7 @@ def start_stream(seed: np.uint64, present: np.ndarray, observed: np.ndarray) -> 
 
 @njit(nogil=True, cache=True)
 def _draw_bits(state: np.ndarray) -> np.uint64:
-    """64 random bits; splitmix64."""
+    """Draw 64 random bits by splitmix64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -109,19 +109,18 @@ def _draw_bits(state: np.ndarray) -> np.uint64:
 
 @njit(nogil=True, cache=True)
 def _draw_uniform(state: np.ndarray) -> float:
-    """A random number in [0, 1)."""
+    """Draw a random number in [0, 1)."""
     return float(_draw_bits(state) >> np.uint64(11)) * 2.0**-53
 
 
 def sample(
     on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray, stream: np.ndarray
 ) -> tuple[np.ndarray, float, float]:
-    """Probabilities (m,), log of the mass of the distinct configurations visited, and standard error.
+    """Sample probabilities (m,); also return log of the mass of the distinct visited configurations, and the standard error.
 
-    Chains run side by side. A chain's mean is over equal batches; when the answer is not accurate enough, pairs of
-    batches become one and as many sweeps again are made. The standard error is the larger of that from all batches and that
-    from the chains alone, so that chains which stay in different places show; and at least one sweep's share, since what is
-    rarer than that was not seen.
+    A chain's mean is over equal batches. If the error is too large, pairs of batches merge and as many sweeps follow again. The
+    standard error is the larger of that from all batches and that from the chains alone, which shows chains that stay in
+    different places; it is at least one sweep's share, as rarer configurations were not visited.
     """
     return _sample(_Row.from_loads(on, off, loads, hazard), stream)
 
@@ -156,7 +155,7 @@ def _sample(row: _Row, stream: np.ndarray) -> tuple[np.ndarray, float, float]:
 
 @njit(nogil=True, cache=True)
 def _start_chain(chain: int, row: _Row, stream: np.ndarray) -> _Chain:
-    """A chain where it starts, each otherwise, after it had time to forget that."""
+    """Start a chain, each in its own way, and run its burn-in."""
     m = len(row.on)
     started = _Chain(np.zeros(m, np.bool_), np.zeros(m + 1, np.int64), row.silent.copy(), row.leak.copy())
     if chain == 0:
@@ -175,7 +174,7 @@ def _start_chain(chain: int, row: _Row, stream: np.ndarray) -> _Chain:
 def list_visited_states(
     on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray, stream: np.ndarray, n: int
 ) -> np.ndarray:
-    """Configurations (n, m) that chains pass through."""
+    """List configurations (n, m) that chains pass through."""
     states = np.zeros((n, len(on)), np.bool_)
     _pass_through(_Row.from_loads(on, off, loads, hazard), stream, states)
     return states
@@ -194,7 +193,7 @@ def _pass_through(row: _Row, stream: np.ndarray, states: np.ndarray) -> None:
 
 @njit(nogil=True, cache=True)
 def _summarise_batches(sums: np.ndarray, length: int) -> tuple[np.ndarray, float]:
-    """Means (m,) of batches of chains, from their sums over ``length`` sweeps, (chains, batches, m), and the standard error."""
+    """Return means (m,) and the standard error, from sums over batches of ``length`` sweeps, (chains, batches, m)."""
     n_chains, n_batches, m = sums.shape
     means, chains, largest = np.zeros(m), np.empty(n_chains), 0.0
     for k in range(m):
@@ -225,13 +224,13 @@ def _flip_cause(row: _Row, chain: _Chain, k: int) -> None:
 
 @njit(nogil=True, cache=True)
 def _sweep(row: _Row, stream: np.ndarray, chain: _Chain, sums: np.ndarray) -> None:
-    """Draw every cause once given the others, add those probabilities to ``sums``, then try exchanges."""
+    """Draw every cause once given the others, add its probabilities to ``sums``, then try exchanges."""
     cause_arrays = row.on, row.off, row.absence_factors, row.strengths, row.silent, row.leak
     links = row.ends, row.places, row.links, row.starts, row.parents
     _draw_all(*cause_arrays, *links, stream, chain.state, chain.active, chain.quiet, chain.fired, sums)
 
 
-# Loops take arrays: records of arrays would be counted as used at every call.
+# Inner loops take arrays: numba would count references to the arrays of a record at every call.
 @njit(nogil=True, cache=True)
 def _draw_all(
     on, off, absence_factors, strengths, silent, leak, ends, places, links, starts, parents, stream,
@@ -289,9 +288,9 @@ def _flip(k, absence_factors, silent, leak, ends, places, state, active, quiet, 
 
 @njit(nogil=True, cache=True)
 def _absence_of_finding(i, absence_factors, silent, leak, active, without, extra):
-    """P[off] and P[on] of a finding with the causes that are on, but for ``without``, and with ``extra``.
+    """Return P[off] and P[on] of a finding with the causes that are on, except ``without``, and with ``extra``.
 
-    Multiplied afresh: what others were divided out of would lose leaks of 1e-12.
+    The product is computed anew: dividing factors out would lose leaks of 1e-12.
     """
     quiet = silent[i]
     for a in range(active[-1]):
@@ -306,9 +305,9 @@ def _absence_of_finding(i, absence_factors, silent, leak, active, without, extra
 def _exchange(
     parents, weights, on, off, absence_factors, silent, leak, ends, places, stream, state, active, quiet, fired
 ):
-    """A Metropolis step that turns a cause off and another on, both drawn by their strengths for one present finding.
+    """Try a Metropolis step that turns one cause off and another on, both drawn by their strengths for a present finding.
 
-    Its causes are ``parents``, and strengths of all causes ``weights`` (m,).
+    ``parents`` are the causes of the finding, ``weights`` (m,) the strengths of all causes for it.
     """
     on_weight, off_weight = 0.0, 0.0
     for k in parents:
@@ -321,14 +320,14 @@ def _exchange(
     a = _draw(parents, weights, state, _ON, on_weight * _draw_uniform(stream))
     b = _draw(parents, weights, state, _OFF, off_weight * _draw_uniform(stream))
     ratio = np.log(on[b]) - np.log(off[b]) + np.log(off[a]) - np.log(on[a])
-    # Of the way back to the way there: the draws depend on which causes are on.
+    # The proposal depends on which causes are on: correct for the ratio of its probabilities back and forth.
     q_a, q_b = weights[a], weights[b]
     ratio += np.log(on_weight / max(on_weight - q_a + q_b, q_b)) + np.log(off_weight / max(off_weight - q_b + q_a, q_a))
     product = 1.0
     for cause in (a, b):
         for e in range(ends[cause], ends[cause + 1]):
             i = places[e]
-            if cause == a or absence_factors[a, i] == 1.0:  # else it was looked at
+            if cause == a or absence_factors[a, i] == 1.0:  # otherwise the first cause covers it
                 product *= _absence_of_finding(i, absence_factors, silent, leak, active, a, b)[1] / fired[i]
                 if not 1e-100 < product < 1e100:
                     ratio, product = ratio + np.log(product), 1.0
@@ -339,7 +338,7 @@ def _exchange(
 
 @njit(nogil=True, cache=True)
 def _draw(parents, weights, state, value, target):
-    """A cause among some whose state is ``value``, where the running sum of weights passes ``target``; -1: there is none."""
+    """Return the parent with state ``value`` at which the running sum of weights passes ``target``; -1 if there is none."""
     last, total = -1, 0.0
     for k in parents:
         if state[k] == value and weights[k] > 0.0:
@@ -370,7 +369,7 @@ def _climb(row: _Row, chain: _Chain) -> None:
 
 @njit(nogil=True, cache=True)
 def _scatter(row: _Row, stream: np.ndarray, chain: _Chain) -> None:
-    """Turn on a random likely cause of every finding that the causes on so far leave unexplained."""
+    """Turn on a random likely cause of every finding that the causes so far leave unexplained."""
     p = len(row.leak)
     start = int(_draw_uniform(stream) * p)
     for j in range(p):
@@ -388,7 +387,7 @@ def _scatter(row: _Row, stream: np.ndarray, chain: _Chain) -> None:
 
 @njit(nogil=True, cache=True)
 def _visit(row: _Row, keys: np.ndarray, chain: _Chain, visited: np.ndarray, mass: np.ndarray) -> None:
-    """Add the joint probability of a configuration not seen before to ``mass``: log of a scale, sum at it, their number."""
+    """Add the joint probability of a new configuration to ``mass``: log scale, sum at that scale, and count."""
     key = np.uint64(1)
     for a in range(chain.active[-1]):
         key ^= keys[chain.active[a]]
@@ -397,7 +396,7 @@ def _visit(row: _Row, keys: np.ndarray, chain: _Chain, visited: np.ndarray, mass
         if visited[place] == key:
             return
         place = (place + 1) % MAX_VISITED
-    if mass[2] > 0.75 * MAX_VISITED:  # a lower bound still
+    if mass[2] > 0.75 * MAX_VISITED:  # the table is full: the mass stays a lower bound
         return
     visited[place] = key
     mass[2] += 1.0

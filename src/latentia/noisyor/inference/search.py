@@ -8,11 +8,11 @@ p_i(S) being the probability that i is absent and t = exp(-W). The last sum fall
 other away. So a gain beside a smaller set bounds the one beside a larger set, and a cause that costs too much beside the
 empty set does so beside all: few causes of a row are candidates at all.
 
-The search climbs to a mode by single flips. Then the likeliest configuration that was not looked at yet is looked at, and of
-those that differ from it by one cause the likely ones are added, as long as there are any within some nats of the best. A
-sum over what it finds is one over all that is that likely and can be reached through others that are.
+The search climbs to a mode by single flips. Then it expands the likeliest configuration not expanded yet: likely ones that
+differ from it by one cause are added, until none within some nats of the best remains. The result holds all configurations that
+are likely and can be reached through likely ones.
 
-Only links count, causes and findings with t < 1: of a row those of the present findings, and of a candidate its own among them.
+Only links are read, pairs of a cause and a finding with t < 1: those of the present findings of a row, and of its candidates.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-MAX_CONFIGURATIONS = 128  # configurations of a row
-MAX_CANDIDATES = 62  # bits of a configuration
-_MAX_NATS_BELOW, _MAX_NATS_EXPANDED = 7.0, 6.0  # nats below the best
-_MIN_GAIN = 1e-9
-_SMALL, _LARGE = 1e-200, 1e200  # products of factors from 1e-12 to 1e12 at which their logarithm is taken
-_MIN_PROBABILITY = 1e-15  # P(present), of rounding
+MAX_CONFIGURATIONS = 128  # listed configurations of a row
+MAX_CANDIDATES = 62  # causes of a configuration, one a bit
+_MAX_NATS_BELOW, _MAX_NATS_EXPANDED = 7.0, 6.0  # nats below the best of listed, and of expanded configurations
+_MIN_GAIN = 1e-9  # smaller gains are rounding
+_SMALL, _LARGE = 1e-200, 1e200  # products of factors from 1e-12 to 1e12 at which logarithms are taken
+_MIN_PROBABILITY = 1e-15  # smallest P(present), against rounding
 
 
 class SearchModel(NamedTuple):
-    """A network of m causes and n findings as the search takes it: its links, by finding and by cause.
+    """A network of m causes and n findings as lists of links, by finding and by cause.
 
     Attributes
     ----------
     starts : ndarray of int64, shape (n + 1,)
-        Where the links of each finding start.
+        Start of the links of each finding.
     parents : ndarray of int32, shape (n_links,)
-        Their causes.
+        Causes of these links.
     gains : ndarray of shape (n_links,)
-        What the finding, if it is present, adds to the gain of the cause beside the empty set.
+        Contribution of the finding, if it is present, to the gain of the cause beside the empty set.
     first : ndarray of int64, shape (m + 1,)
-        Where the links of each cause start.
+        Start of the links of each cause.
     findings : ndarray of int32, shape (n_links,)
-        Their findings.
-    kept : ndarray of shape (n_links,)
-        Their t.
+        Findings of these links.
+    absence_factors : ndarray of shape (n_links,)
+        t of these links.
     base : ndarray of shape (m,)
         log rho / (1 - rho), less the weights of all findings.
     silent : ndarray of shape (n,)
@@ -64,7 +64,7 @@ class SearchModel(NamedTuple):
 
     @classmethod
     def from_strengths(cls, strengths: np.ndarray, leak: np.ndarray, priors: np.ndarray) -> SearchModel:
-        """The model of strengths (m, n), leaks and priors that are neither 0 nor 1."""
+        """Return the model of strengths (m, n), leaks and priors that are neither 0 nor 1."""
         causes, findings = np.nonzero(strengths)
         absence_factors, silent = 1 - strengths[causes, findings], 1 - leak
         gains = -np.log(absence_factors) + np.log1p(-silent[findings] * absence_factors) - np.log(leak[findings])
@@ -79,7 +79,7 @@ class SearchModel(NamedTuple):
 
     @property
     def causes(self) -> np.ndarray:
-        """The cause of every link, by cause."""
+        """Cause of every link, in the order of causes."""
         return np.repeat(np.arange(len(self.base)), np.diff(self.first))
 
 
@@ -89,15 +89,15 @@ class LikelyConfigurations(NamedTuple):
     Attributes
     ----------
     causes : ndarray of int64, shape (n_rows, c)
-        Those that can be on in a likely configuration of a row, the likeliest first; m where there are no more.
+        Causes that can be on in a likely configuration of a row, the likeliest first, padded with m.
     masks : ndarray of int64, shape (n_rows, MAX_CONFIGURATIONS)
-        Bit a: whether causes[a] is on.
+        Bit a is set if causes[a] is on.
     logs : ndarray of shape (n_rows, MAX_CONFIGURATIONS)
-        Logarithms of their joint probabilities with the row, relative to the empty configuration; -inf where there are no more.
-    n_found : ndarray of int64, shape (n_rows,)
+        Log joint probabilities with the row, relative to the empty configuration, padded with -inf.
+    n_configurations : ndarray of int64, shape (n_rows,)
         Number of configurations.
     crowded : ndarray of bool, shape (n_rows,)
-        Whether there were more of them.
+        Whether there are more than can be listed.
     """
 
     causes: np.ndarray
@@ -110,10 +110,11 @@ class LikelyConfigurations(NamedTuple):
 def likely_configurations(
     model: SearchModel, indptr: np.ndarray, indices: np.ndarray, gap_indptr: np.ndarray, gap_indices: np.ndarray
 ) -> LikelyConfigurations:
-    """Search rows, given by lists of the findings that are present and of those that are not known: all others are absent."""
+    """Search the configurations of rows, given by lists of present and of unknown findings; all others are absent."""
     n, m = len(indptr) - 1, len(model.base)
     result = LikelyConfigurations(
-        np.full((n, min(m, MAX_CANDIDATES)), m), np.zeros((n, MAX_CONFIGURATIONS), np.int64), np.full((n, MAX_CONFIGURATIONS), -np.inf),
+        np.full((n, min(m, MAX_CANDIDATES)), m), np.zeros((n, MAX_CONFIGURATIONS), np.int64),
+        np.full((n, MAX_CONFIGURATIONS), -np.inf),
         np.empty(n, np.int64), np.empty(n, bool),
     )  # fmt: skip
     _search(indptr, indices, gap_indptr, gap_indices, *model, *result)
@@ -121,7 +122,7 @@ def likely_configurations(
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------
-# Loops copy and search arrays: assignments to slices, sorting and reductions would take seconds to compile.
+# Loops copy and search arrays, since slices, sorting and reductions would take seconds to compile.
 
 
 @njit(nogil=True, cache=True)
@@ -134,7 +135,7 @@ def _search(
     scratch, ends = np.full(n, -1), np.empty(max_causes + 1, np.int64)
     size = bound_links(first, max_causes)
     link_numbers, places, row_factors = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
-    # bounds[x]: gains beside configuration x, or bounds on them, of causes that are off in it.
+    # bounds[x]: gains, or bounds on them, of causes that are off in configuration x.
     bounds, is_expanded = np.empty((masks.shape[1], max_causes)), np.empty(masks.shape[1], np.bool_)
     for r in range(len(indptr) - 1):
         for k in range(m):
@@ -163,15 +164,15 @@ def _search(
             base_with_links[k] = base_of_row[k]
             for x in range(ends[a], ends[a + 1]):
                 base_with_links[k] -= np.log(row_factors[x])
-        n_configurations[r], crowded[r] = _configurations(
-            alone, base_with_links, silent, causes[r, :c], present, ends, places, row_factors, off, fired, bounds, is_expanded, masks[r],
-            logs[r],
+        n_configurations[r], crowded[r] = _list_configurations(
+            alone, base_with_links, silent, causes[r, :c], present, ends, places, row_factors, off, fired, bounds, is_expanded,
+            masks[r], logs[r],
         )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
 def bound_links(first, n_causes):
-    """A bound on how many links so many causes have."""
+    """Return a bound on the number of links of ``n_causes`` causes."""
     max_links = 0
     for k in range(len(first) - 1):
         max_links = max(max_links, first[k + 1] - first[k])
@@ -180,10 +181,10 @@ def bound_links(first, n_causes):
 
 @njit(nogil=True, cache=True)
 def list_row_links(present, first, findings, absence_factors, causes, scratch, ends, link_numbers, places, row_factors):
-    """List the links of some causes with the present findings: those of causes[a] from ends[a] to ends[a + 1].
+    """List the links of some causes with the present findings; those of causes[a] go from ends[a] to ends[a + 1].
 
-    ``edges`` gets their numbers, ``places`` that of the finding among the present ones, ``passing`` t. ``seats`` (n,) is -1
-    before and after.
+    ``link_numbers`` gets their numbers, ``places`` that of the finding among the present ones, ``row_factors`` t. ``scratch``
+    (n,) is -1 before and after.
     """
     for j, i in enumerate(present):
         scratch[i] = j
@@ -201,7 +202,7 @@ def list_row_links(present, first, findings, absence_factors, causes, scratch, e
 
 @njit(nogil=True, cache=True)
 def _choose_candidates(gains, causes):
-    """Fill ``causes`` with those that can be on, given their gains beside the empty set; how many they are."""
+    """Fill ``causes`` with those that can be on, given gains beside the empty set; return their number."""
     n = 0
     for k in range(len(gains)):
         if gains[k] <= -_MAX_NATS_BELOW:
@@ -218,10 +219,10 @@ def _choose_candidates(gains, causes):
 
 
 @njit(nogil=True, cache=True)
-def _configurations(
+def _list_configurations(
     alone, base, silent, causes, present, ends, places, row_factors, off, fired, bounds, is_expanded, masks, logs
 ):
-    """Fill ``masks`` and ``logs`` for a row; the number of configurations, and whether there were more of them.
+    """Fill ``masks`` and ``logs`` for a row; return the number of configurations, and whether there were more.
 
     ``alone`` (m,) are gains beside the empty set, ``base`` (m,) log rho / (1 - rho) less the loads of the absent findings.
     """
@@ -271,7 +272,7 @@ def _configurations(
 
 @njit(nogil=True, cache=True)
 def _climb(alone, base, silent, causes, present, ends, places, row_factors, off, fired, masks, gains):
-    """The logarithm of a mode that single flips lead to, left in ``masks[0]``; ``gains`` (c,) gets bounds beside it."""
+    """Climb to a mode by single flips, left in ``masks[0]``; return its logarithm and fill ``gains`` (c,) with bounds."""
     log, masks[0] = 0.0, 0
     for a, k in enumerate(causes):
         gains[a] = alone[k]
@@ -283,7 +284,7 @@ def _climb(alone, base, silent, causes, present, ends, places, row_factors, off,
             gain = gains[a]
             if mask >> a & 1:
                 gain = _gain_of_removing(ends[a], ends[a + 1], places, row_factors, off, fired) - base[k]
-            elif mask and gain > largest_gain:  # else its bound says enough
+            elif mask and gain > largest_gain:  # otherwise its bound rules it out
                 gain = gains[a] = _gain_of_adding(ends[a], ends[a + 1], places, row_factors, off, fired) + base[k]
             if gain > largest_gain:
                 best, largest_gain = a, gain
@@ -313,7 +314,7 @@ def compute_absence(mask, silent, present, ends, places, row_factors, off, fired
 
 @njit(nogil=True, cache=True)
 def _gain_of_adding(start, stop, places, row_factors, off, fired):
-    """What a cause, whose links these are, adds to the sum of the logarithms of P(present)."""
+    """Return the change of the sum of log P(present) if a cause with these links is turned on."""
     total, product = 0.0, 1.0
     for x in range(start, stop):
         product *= (1.0 - off[places[x]] * row_factors[x]) * fired[places[x]]
@@ -324,7 +325,7 @@ def _gain_of_adding(start, stop, places, row_factors, off, fired):
 
 @njit(nogil=True, cache=True)
 def _gain_of_removing(start, stop, places, row_factors, off, fired):
-    """The same, negative, of a cause that is on and is turned off."""
+    """Return the change of the sum of log P(present) if a cause with these links is turned off."""
     total, product = 0.0, 1.0
     for x in range(start, stop):
         product *= max(1.0 - off[places[x]] / row_factors[x], _MIN_PROBABILITY) * fired[places[x]]

@@ -2,10 +2,10 @@
 
     P[x] = sum_(T subset of P) (-1)^|T| prod_(i in T) (1 - leak_i) prod_k (1 - rho_k + rho_k exp(-sum_(i in T) W_ki)),
 
-2^|P| m operations, with the priors rho_k given the absent findings. Its terms cancel where the findings are rare. The number
-of digits lost is known from the sum itself; where too few are left, causes are added one after the other to the distribution
-of the set of findings explained so far, which is the same sum over subsets without a subtraction. It takes |P| times as long,
-or less than the first where most causes have nothing to do with most of the findings.
+2^|P| m operations, with the priors rho_k given the absent findings. Terms cancel if the findings are rare. The sum itself
+shows how many digits are lost. If too few remain, causes are added one by one to the distribution of the set of findings
+explained so far: the same sum over subsets without subtractions. It takes |P| times as long, or less than the first if most
+pairs of causes and findings have no link.
 
 Source: D. Heckerman, A tractable inference algorithm for diagnosing multiple diseases, UAI 1989.
 """
@@ -17,22 +17,22 @@ from numba import njit
 
 from .records import EPS
 
-MAX_PRESENT = 14  # findings present: 2^14 terms
-MAX_COVERED = 16  # the same without subtractions: 2^16 sets take as long as sampling
-MAX_ERROR = 1e-9  # the error of Quickscore above which the sum is done without subtractions
+MAX_PRESENT = 14  # present findings of a sum with subtractions: 2^14 terms
+MAX_COVERED = 16  # present findings of a sum without subtractions: 2^16 sets take as long as sampling
+MAX_ERROR = 1e-9  # error of Quickscore above which the sum is repeated without subtractions
 
 
 def count_terms(loads: np.ndarray) -> int:
-    """Terms of a sum without subtractions, which goes over links alone."""
+    """Count the terms of a sum without subtractions, which runs over links alone."""
     return (np.count_nonzero(loads) + len(loads)) << loads.shape[1]
 
 
 def sum_over_subsets(
     on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray, may_cover: bool
 ) -> tuple[float, np.ndarray, float]:
-    """P[x], P[x, d_k = 1] of shape (m,), and a bound on the relative error of both."""
+    """Compute P[x], P[x, d_k = 1] of shape (m,), and a bound on the relative error of both."""
     (m, p), few_links = loads.shape, may_cover and 2 * count_terms(loads) < loads.size << loads.shape[1]
-    digits = EPS * np.sqrt(m + p)  # of one term, a product of that many factors
+    digits = EPS * np.sqrt(m + p)  # relative error of a term, a product of m + p factors
     if p <= MAX_PRESENT and not few_links:
         likelihood, joint, absolute = _sum_alternating(on, off, np.exp(-loads.T), np.exp(-hazard))
         error = float(digits * absolute / likelihood) if likelihood > 0 else np.inf
@@ -46,13 +46,13 @@ def sum_over_subsets(
 def _sum_alternating(
     on: np.ndarray, off: np.ndarray, absence_factors: np.ndarray, quiet: np.ndarray
 ) -> tuple[float, np.ndarray, float]:
-    """The alternating sums P[x], P[x, d_k = 1] of shape (m,), and the sum of the sizes of the terms.
+    """Compute the alternating sums P[x], P[x, d_k = 1] of shape (m,), and the sum of absolute terms.
 
-    ``kept`` (p, m) is exp(-W), ``quiet`` (p,) is 1 - leak, both of the present findings.
+    ``absence_factors`` (p, m) is exp(-W), ``quiet`` (p,) is 1 - leak, both for the present findings.
     """
     p, m = absence_factors.shape
-    # A subset is its parent, which lacks its lowest member, times that member. The last subset seen with a given lowest
-    # member is the parent of all that follow until the next such.
+    # A subset is its parent, without its lowest member, times that member. The last subset with a given lowest member is the
+    # parent of all that follow until the next such subset.
     path, weight = np.empty((p + 1, m)), np.empty(p + 1)
     joint, share = np.empty(m), np.empty(m)
     weight[p] = 1.0
@@ -72,7 +72,7 @@ def _sum_alternating(
             product_path[k] = parent[k] * member[k]
             share[k] = product_path[k] / (off[k] + product_path[k])
         product = weight[lowest]
-        for k in range(m):  # a loop of its own: one that stores as well is compiled twice, for two places in memory
+        for k in range(m):  # a separate loop: one that also stores would be compiled twice
             product *= off[k] + product_path[k]
         total += product
         absolute += abs(product)
@@ -85,14 +85,14 @@ def _sum_alternating(
 def _sum_without_subtractions(
     on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """P[x] and P[x, d_k = 1] of shape (m,), from the distribution of the set of findings that the first k causes turned on.
+    """Compute P[x] and P[x, d_k = 1] of shape (m,), by the distribution of the set of findings explained by the first k causes.
 
     ``loads`` (m, p) and ``hazard`` (p,) are those of the present findings. Every term is nonnegative.
     """
     m, p = loads.shape
     strengths, absence_factors = -np.expm1(-loads), np.exp(-loads)
     size = 1 << p
-    # after[k, S]: the probability that causes k, k + 1, ... complete the set S.
+    # after[k, S]: probability that causes k, k + 1, ... complete the set S.
     after = np.zeros((m + 1, size))
     after[m, size - 1] = 1.0
     for k in range(m - 1, -1, -1):
@@ -120,7 +120,7 @@ def _sum_without_subtractions(
 
 @njit(nogil=True, cache=True)
 def _add_cause(strengths: np.ndarray, absence_factors: np.ndarray, sets: np.ndarray) -> None:
-    """The distribution of the set of findings after an active cause, in place."""
+    """Update the distribution of the set of explained findings by an active cause, in place."""
     for i in range(len(strengths)):
         q, step = strengths[i], 1 << i
         if q == 0.0:
@@ -133,7 +133,7 @@ def _add_cause(strengths: np.ndarray, absence_factors: np.ndarray, sets: np.ndar
 
 @njit(nogil=True, cache=True)
 def _complete_sets(strengths: np.ndarray, absence_factors: np.ndarray, after: np.ndarray, out: np.ndarray) -> None:
-    """The expectation of ``after`` over the set of findings after an active cause: the transpose of `_spread`."""
+    """Compute the expectation of ``after`` over the sets after an active cause: the transpose of `_add_cause`."""
     for s in range(len(out)):
         out[s] = after[s]
     for i in range(len(strengths)):

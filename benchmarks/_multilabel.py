@@ -38,7 +38,7 @@ from latentia.metrics import (
 )
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.multilabel._features import features, inverse_document_frequency
-from latentia.multilabel.moments import LabelledSums, frequent_words
+from latentia.multilabel.moments import DocumentCounts, frequent_words
 from latentia.papers.multilabel import learn_labelled_topics, score_labels
 from latentia.passes import Blocks, accumulate, write_cache
 
@@ -253,7 +253,7 @@ class PassClock:
         several = statistics if isinstance(statistics, Sequence) else [statistics]
         clocked = [Clocked(s) if hasattr(s, "add_tasks") else s for s in several]
         sums = accumulate(blocks, clocked if several is statistics else clocked[0], *arguments, **options)
-        if isinstance(sums, LabelledSums):
+        if isinstance(sums, DocumentCounts):
             self._counted = Counted(sums.n_rows, sums.powers[0], sums.label_counts.sum(), sums.document_frequency)
         self._last = _now()
         self._note(clocked, self._last - start)

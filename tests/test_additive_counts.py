@@ -156,7 +156,7 @@ def test_what_is_too_wide_or_unknown_is_an_error():
         NoisyOr(3).partial_fit(X)
     table = X[:, :9].astype(float)
     table[7, 2] = np.nan
-    with pytest.raises(LatentiaError, match="Row 7 has findings that are not known"):
+    with pytest.raises(LatentiaError, match="Row 7 has unknown findings"):
         NoisyOr(2).partial_fit(table)
     with pytest.raises(LatentiaError, match="at least 100"):
         NoisyOr(2).partial_fit(X[:50, :9]).weights_  # noqa: B018

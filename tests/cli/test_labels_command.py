@@ -224,7 +224,7 @@ def test_many_scores_are_sampled_and_chunked(call, rows, files, fitted, monkeypa
     monkeypatch.setattr(measures, "_CHUNK_SCORES", 50)
     call("labels", *arguments, "--out", tmp_path / "whole")
     assert rows(tmp_path / "whole" / "metrics.csv") == rows(fitted[0] / "metrics.csv")
-    monkeypatch.setattr(measures, "_MOST_SCORES", 30 * 12)
+    monkeypatch.setattr(measures, "_MAX_SCORES", 30 * 12)
     printed = call("labels", *arguments, "--out", tmp_path / "o")
     assert "document-averaged AUC: On a random sample of 30 of 80 rows." in printed
     first, *others = rows(tmp_path / "o" / "metrics.csv")

@@ -417,7 +417,7 @@ def test_wrong_width_in_use_and_too_large_an_answer(corpus, fitted, monkeypatch)
         fitted.top_labels(corpus.X[:5], 0)
     with pytest.raises(LatentiaError, match="n_words=-1"):
         fitted.explain(corpus.X[:1], n_words=-1)
-    monkeypatch.setattr("latentia.multilabel._methods._MOST_BYTES", 1000)
+    monkeypatch.setattr("latentia.multilabel._methods._MAX_BYTES", 1000)
     with pytest.raises(LatentiaError, match=r"use top_labels\(X, n\)"):
         fitted.decision_function(corpus.X)
     assert fitted.predict_proba(corpus.X, n_labels=2).nnz == 12_000

@@ -326,7 +326,7 @@ def test_constant_findings_are_left_out_and_named():
     [
         (
             {"n_components": 32},
-            r"^n_components=32: 40 findings can separate at most 31 causes: more would have more strengths",
+            r"^n_components=32: 40 findings can separate at most 31 causes: more causes have more strengths",
         ),
         ({"n_components": 0}, "n_components=0: a whole number of at least 1 is needed, a range or list"),
         ({"prior": 1.5}, "prior=1.5: a number above 0 and below 1 is needed, or None"),
@@ -368,7 +368,7 @@ def test_findings_without_a_common_cause():
 def test_widths_and_forms_at_prediction(model, data):
     with pytest.raises(LatentiaError, match="39"):
         model.predict_proba(data.X[:3, :39])
-    with pytest.raises(LatentiaError, match="2 rows: one row"):
+    with pytest.raises(LatentiaError, match="2 rows; expected one row"):
         model.explain(data.X[:2])
     with pytest.raises(LatentiaError, match="Row 1 has 3"):
         model.predict_proba(np.vstack([data.X[:1], np.full((1, 40), 3)]))
@@ -455,7 +455,7 @@ def asked():
     ("call", "message"),
     [
         (lambda m: m.predict_proba(np.full((2, 40), "yes")), "Row 0, column 0 of X: 'yes' is text"),
-        (lambda m: m.explain(["yes"] * 40), "findings without names"),
+        (lambda m: m.explain(["yes"] * 40), "findings of the model have no names"),
         (lambda m: m.sample(-1), "n_samples=-1"),
         (lambda m: m.sample(True), "n_samples=True"),
         (lambda m: m.sample(3, random_state="a"), "random_state='a'"),
@@ -464,9 +464,9 @@ def asked():
         (lambda m: m.fit_moments(np.eye(3)), "moments is a ndarray"),
         (lambda _: NoisyOr().fit_moments(exact_moments()), "n_components=None: exact moments need the number"),
         (lambda _: NoisyOr(4, refine=2).fit_moments(exact_moments()), "refine=2: exact moments have no rows"),
-        (lambda _: NoisyOr(4).fit(np.zeros((200, 9))), "0 of 9 findings differ"),
-        (lambda _: NoisyOr(4).fit(np.repeat(np.arange(200)[:, None] % 2, 20, axis=1)), "1 of 20 findings differ"),
-        (lambda _: ExactAbsences(np.ones((4, 9)), np.full(3, 0.1)), "one prior a cause"),
+        (lambda _: NoisyOr(4).fit(np.zeros((200, 9))), "0 of 9 findings vary"),
+        (lambda _: NoisyOr(4).fit(np.repeat(np.arange(200)[:, None] % 2, 20, axis=1)), "1 of 20 findings vary"),
+        (lambda _: ExactAbsences(np.ones((4, 9)), np.full(3, 0.1)), "a prior for each cause"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
@@ -479,7 +479,7 @@ def test_blocks_with_other_columns_are_refused():
     names = [f"f{i}" for i in range(40)]
     frame = pd.DataFrame(planted.noisy_or_network(40, 4, leak=0.02).sample(1000).X.astype(int), columns=names)
     model = NoisyOr(4).fit(frame)
-    with pytest.raises(LatentiaError, match="other columns, or in another order"):
+    with pytest.raises(LatentiaError, match="columns of the blocks differ"):
         model.predict_proba(Blocks.from_array(frame[names[::-1]]))
 
 

@@ -281,7 +281,7 @@ def test_attributions_of_sampled_rows(monkeypatch, seed):
 
 def test_what_cannot_be_used():
     network = planted(3, 4, 0)
-    with pytest.raises(LatentiaError, match=r"present has shape \(2, 3\): a row has 4 findings"):
+    with pytest.raises(LatentiaError, match=r"present has shape \(2, 3\); expected rows of 4 findings"):
         posteriors(network, np.zeros((2, 3)))
     with pytest.raises(LatentiaError, match=r"present\[1, 2\] is .*2.0"):
         posteriors(network, [[0, 1, 0, 1], [0, 1, 2.0, 1]])

@@ -24,9 +24,9 @@ from .. import _fields as of
 from ._scores import unit_interval
 
 _PRIOR = 1.0  # weight of a = c = 1, b = 0, in squared units
-_LEAST = 0.05  # slope
-_MOST_NEGATIVE = 1 << 17  # pairs of a row and a label that it lacks
-_ROUNDS, _SETTLED = 30, 1e-6
+_MIN_SLOPE = 0.05  # slope
+_MAX_NEGATIVES = 1 << 17  # pairs of a row and a label that it lacks
+_ROUNDS, _TOL = 30, 1e-6
 _INSIDE = 1e-12  # distance of a probability from 0 and 1
 
 
@@ -66,31 +66,31 @@ class Calibration:
         return np.log(u), -np.log1p(-u)
 
 
-def calibrated(plain: Calibration, scores: np.ndarray, labels: sparse.csr_array) -> Calibration:
+def fit_calibration(identity: Calibration, scores: np.ndarray, labels: sparse.csr_array) -> Calibration:
     """The map that fits scores (n, L) of rows that had no part in them to their labels."""
-    own = labels.toarray() != 0
-    positive, negative = scores[own], scores[~own]
-    stride = max(1, -(-len(negative) // _MOST_NEGATIVE))
-    chosen = np.concatenate([positive, negative[::stride]])
-    y = np.repeat([1.0, 0.0], [len(positive), len(chosen) - len(positive)])
-    weight = np.where(y > 0, 1.0, len(negative) / max(len(chosen) - len(positive), 1))
-    below, above = plain.sides(chosen)
-    low, high, shift = _fitted(np.stack([below, above, np.ones(len(chosen))], axis=1), y, weight)
-    if min(low, high) < _LEAST:  # the same slope on both sides, and where scores tell nothing the least one
-        slope, shift = _fitted(np.stack([below + above, np.ones(len(chosen))], axis=1), y, weight)
-        low = high = max(slope, _LEAST)
-        if slope < _LEAST:
-            (shift,) = _fitted(np.ones((len(chosen), 1)), y, weight, _LEAST * (below + above))
-    found = Calibration(plain.logistic, plain.edge, float(low), float(high), float(shift))
-    return replace(found, threshold=float(found(_best_cut(positive, negative))))
+    has_label = labels.toarray() != 0
+    positive, negative = scores[has_label], scores[~has_label]
+    stride = max(1, -(-len(negative) // _MAX_NEGATIVES))
+    used_scores = np.concatenate([positive, negative[::stride]])
+    y = np.repeat([1.0, 0.0], [len(positive), len(used_scores) - len(positive)])
+    weight = np.where(y > 0, 1.0, len(negative) / max(len(used_scores) - len(positive), 1))
+    below, above = identity.sides(used_scores)
+    low, high, shift = _fitted(np.stack([below, above, np.ones(len(used_scores))], axis=1), y, weight)
+    if min(low, high) < _MIN_SLOPE:  # the same slope on both sides, and where scores tell nothing the least one
+        slope, shift = _fitted(np.stack([below + above, np.ones(len(used_scores))], axis=1), y, weight)
+        low = high = max(slope, _MIN_SLOPE)
+        if slope < _MIN_SLOPE:
+            (shift,) = _fitted(np.ones((len(used_scores), 1)), y, weight, _MIN_SLOPE * (below + above))
+    fitted_map = Calibration(identity.logistic, identity.edge, float(low), float(high), float(shift))
+    return replace(fitted_map, threshold=float(fitted_map(_best_cut(positive, negative))))
 
 
 def _best_cut(positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
     """The score from which on labels have the highest micro F1, from scores of labels that rows have, and that they lack."""
     cuts = np.unique(positive)
     hits = len(positive) - np.searchsorted(np.sort(positive), cuts)
-    false = len(negative) - np.searchsorted(np.sort(negative), cuts)
-    f1 = 2 * hits / (hits + false + len(positive))
+    n_false = len(negative) - np.searchsorted(np.sort(negative), cuts)
+    f1 = 2 * hits / (hits + n_false + len(positive))
     return np.asarray(cuts[np.argmax(f1)] if len(cuts) else np.inf)
 
 
@@ -114,6 +114,6 @@ def _fitted(table: np.ndarray, y: np.ndarray, weight: np.ndarray, offset: np.nda
         if not lower < value:
             break
         theta, gain, value = theta - length * step, value - lower, lower
-        if gain < _SETTLED * max(value, 1.0):
+        if gain < _TOL * max(value, 1.0):
             break
     return theta

@@ -38,12 +38,12 @@ def features(table: Any, weights: np.ndarray | None) -> sparse.csr_array:
 def view(blocks: Blocks, *, occurrences: bool, weights: np.ndarray | None, linear: bool) -> Blocks:
     """Blocks of words, label sets and, with ``linear``, features."""
 
-    def parts(block: Block) -> tuple[Any, ...]:
-        own = (words(block[0], occurrences), block[1])
-        return (*own, features(block[0], weights)) if linear else own
+    def make_parts(block: Block) -> tuple[Any, ...]:
+        words_and_labels = (words(block[0], occurrences), block[1])
+        return (*words_and_labels, features(block[0], weights)) if linear else words_and_labels
 
     x, y = blocks.shapes[:2]
-    return blocks.map(parts, [x, y, x] if linear else [x, y])
+    return blocks.map(make_parts, [x, y, x] if linear else [x, y])
 
 
 @njit(nogil=True, cache=True)

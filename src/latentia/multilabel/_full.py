@@ -46,7 +46,7 @@ class Rows:
     def label_counts(self) -> np.ndarray:
         return np.bincount(self.labels.indices, minlength=self.labels.shape[1]).astype(np.float64)
 
-    def some(self, chosen: np.ndarray) -> Rows:
+    def select(self, chosen: np.ndarray) -> Rows:
         return Rows(self.features[chosen], self.labels[chosen], self.n_jobs)
 
 
@@ -64,11 +64,11 @@ def full_ridge(rows: Rows) -> LinearHead:
         gram = (table.T @ table).toarray()
         return replace(ridge(None, gram, crossed, total, rows.label_counts, n), kind="full", leverage=None)
     values, vectors = np.linalg.eigh((table @ table.T).toarray())  # the words of few rows span as many directions
-    kept = np.flatnonzero(values > 1e-10 * max(values[-1], np.finfo(float).tiny))
-    basis = table.T @ (vectors[:, kept] / np.sqrt(values[kept]))
-    n_different = len(kept)  # copies span nothing new
-    found = ridge(None, np.diag(values[kept]), crossed @ basis, total @ basis, rows.label_counts, n, n_different)
-    return replace(found, kind="full", coefficients=basis @ found.coefficients, leverage=None)
+    is_positive = np.flatnonzero(values > 1e-10 * max(values[-1], np.finfo(float).tiny))
+    basis = table.T @ (vectors[:, is_positive] / np.sqrt(values[is_positive]))
+    n_different = len(is_positive)  # copies span nothing new
+    head = ridge(None, np.diag(values[is_positive]), crossed @ basis, total @ basis, rows.label_counts, n, n_different)
+    return replace(head, kind="full", coefficients=basis @ head.coefficients, leverage=None)
 
 
 @dataclass
@@ -92,7 +92,7 @@ class LogisticHeads:
     start: LogisticWeights | None = None
 
     @classmethod
-    def of(cls, rows: Rows, moment: LinearHead, directions: bool, random_state: int) -> LogisticHeads:
+    def prepare(cls, rows: Rows, moment: LinearHead, directions: bool, random_state: int) -> LogisticHeads:
         """With a moment head of at least 100 directions, unless the weights are to lie in those there are."""
         n_directions = 0 if moment.features is None else moment.features.shape[1]
         if not directions and n_directions < min(DIRECTIONS, rows.labels.shape[1]):
@@ -115,7 +115,7 @@ class LogisticHeads:
         coefficients = self.start.coefficients.astype(np.float64)
         return LinearHead("logistic", features, coefficients, self.start.intercept, 1 / strength, None)
 
-    def helped(self, head: LinearHead, share: float) -> LinearHead:
+    def add_ridge(self, head: LinearHead, share: float) -> LinearHead:
         """A head of these rows with a share of the ridge scores."""
         moment = self.moment
         assert moment.features is not None

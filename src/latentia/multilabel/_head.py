@@ -33,7 +33,7 @@ _OVERSAMPLE, _ROUNDS = 28, 2
 _CHUNK = 1 << 16
 _ROUNDING = 1e-6  # of features in single precision
 _NEW = 1e-4  # of a direction beyond those there are, below which it is rounding
-_LEFT = 1e-3  # share of the rows beyond the degrees of freedom, without which nothing is judged
+_MIN_RESIDUAL_SHARE = 1e-3  # share of the rows beyond the degrees of freedom, without which nothing is judged
 _PENALTIES = np.geomspace(1e-8, 1e2, 161)
 
 
@@ -117,7 +117,7 @@ def linear_head(label_counts: np.ndarray, n_rows: int, n_words: int, n_component
         ((crossed, gram, total),) = yield [WordsToLabels(basis, n_labels)]
         block = scale * crossed
     mix = _leading(basis, block, n_components)
-    features = _mixed(basis, mix)
+    features = _mix_in_place(basis, mix)
     gram, crossed, total = mix.T @ gram @ mix, crossed @ mix, total @ mix
     if features.shape[1] < n_components and (last := features).shape[1]:
         while last.shape[1] and features.shape[1] < n_components:
@@ -135,16 +135,16 @@ class _WordsToWords(LabelsToWords):
         return super().add_tasks(state, Block.of((block[0], block[2], block[2])), parallel)
 
 
-def _beyond(basis: np.ndarray, image: np.ndarray, most: int) -> np.ndarray:
+def _beyond(basis: np.ndarray, image: np.ndarray, max_columns: int) -> np.ndarray:
     """Orthonormal directions of the image that the basis lacks, float32, (D, at most ``most``), the largest first."""
     size = float(np.linalg.norm(image))
     for _ in range(2):
         image = image - basis @ (basis.T @ image)
     values, vectors = np.linalg.eigh(image.T.astype(np.float64) @ image)
-    kept = np.flatnonzero(values > (_NEW * size) ** 2)[::-1][:most]
-    found = (image @ (vectors[:, kept] / np.sqrt(values[kept]))).astype(np.float32)
-    found -= basis @ (basis.T @ found)
-    return cholesky_qr(found) if len(kept) else found
+    chosen = np.flatnonzero(values > (_NEW * size) ** 2)[::-1][:max_columns]
+    directions = (image @ (vectors[:, chosen] / np.sqrt(values[chosen]))).astype(np.float32)
+    directions -= basis @ (basis.T @ directions)
+    return cholesky_qr(directions) if len(chosen) else directions
 
 
 def _leading(basis: np.ndarray, image: np.ndarray, n_components: int) -> np.ndarray:
@@ -154,14 +154,14 @@ def _leading(basis: np.ndarray, image: np.ndarray, n_components: int) -> np.ndar
         rows = basis[a : a + _CHUNK].astype(np.float64)
         squares += rows.T @ rows
     values, vectors = np.linalg.eigh(squares)
-    kept = values > 1e-12 * max(values[-1], np.finfo(float).tiny)
-    root = vectors[:, kept] / np.sqrt(values[kept])
+    is_positive = values > 1e-12 * max(values[-1], np.finfo(float).tiny)
+    root = vectors[:, is_positive] / np.sqrt(values[is_positive])
     projected = image @ root
     _, rotation = np.linalg.eigh(projected.T @ projected)
     return root @ rotation[:, ::-1][:, :n_components]
 
 
-def _mixed(basis: np.ndarray, mix: np.ndarray) -> np.ndarray:
+def _mix_in_place(basis: np.ndarray, mix: np.ndarray) -> np.ndarray:
     """T M, in the memory of T, which is gone: rows are no longer than before, and take their place from the first on."""
     n, k = len(basis), mix.shape[1]
     flat = basis.reshape(-1)
@@ -193,8 +193,8 @@ def ridge(
     values, vectors = np.linalg.eigh(gram - n * np.outer(mean, mean))
     values = np.maximum(values, 0)
     if not values.size or values[-1] <= _ROUNDING * float(np.trace(gram)):  # rows that do not differ tell nothing
-        nothing = Leverage(np.zeros((len(values), 0)), mean, n)
-        return LinearHead("ridge", features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0, nothing)
+        no_leverage = Leverage(np.zeros((len(values), 0)), mean, n)
+        return LinearHead("ridge", features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0, no_leverage)
     rotated = crossed @ vectors
     shift = mean @ vectors
     for a in range(0, len(rotated), _CHUNK):
@@ -205,8 +205,10 @@ def ridge(
     shrunk = 1 / (values + penalties[:, None])
     residual = variance - 2 * shrunk @ energy + shrunk**2 @ (values * energy)
     degrees = 1 + (shrunk * values).sum(axis=1)
-    left = 1 - degrees / (n_different or n)
-    criterion = np.where(left > _LEFT, residual / np.maximum(left, _LEFT) ** 2, np.inf)
+    residual_share = 1 - degrees / (n_different or n)
+    criterion = np.where(
+        residual_share > _MIN_RESIDUAL_SHARE, residual / np.maximum(residual_share, _MIN_RESIDUAL_SHARE) ** 2, np.inf
+    )
     best = int(criterion.argmin()) if np.isfinite(criterion).any() else len(penalties) - 1
     coefficients = (vectors * shrunk[best]) @ rotated.T
     explained = 1 - criterion[best] / variance if variance > 0 and np.isfinite(criterion[best]) else 0.0

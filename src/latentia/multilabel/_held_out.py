@@ -31,8 +31,8 @@ class Precision:
     @property
     def auc(self) -> float:
         """The mean; NaN where no row has a label and lacks another."""
-        known = np.isfinite(self.each_auc)
-        return float(self.each_auc[known].mean()) if known.any() else np.nan
+        is_known = np.isfinite(self.each_auc)
+        return float(self.each_auc[is_known].mean()) if is_known.any() else np.nan
 
     @property
     def criterion(self) -> float:
@@ -58,19 +58,19 @@ class Gain(NamedTuple):
     error: float
 
     @classmethod
-    def of(cls, found: Precision, simple: Precision) -> Gain:
-        gains = found.ranking - simple.ranking
+    def compare(cls, precision: Precision, simple: Precision) -> Gain:
+        gains = precision.ranking - simple.ranking
         error = float(gains.std() / np.sqrt(max(len(gains), 1)))
-        return cls(float(found.ranking.mean()), float(simple.ranking.mean()), float(gains.mean()), error)
+        return cls(float(precision.ranking.mean()), float(simple.ranking.mean()), float(gains.mean()), error)
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class Assessment:
     """What rows that had no part in their own scores say of a head.
 
     Attributes
     ----------
-    how : str
+    description : str
         In what way they had none.
     n_rows, n_labels : int
     first, first_five : float
@@ -82,11 +82,11 @@ class HeldOut:
         Over labels in the order of their frequencies, the same for all rows.
     over_bayes : Gain or None
         Over naive Bayes, where that was fitted.
-    n_rare, rare_told, rare_right : int
+    n_rare, rare_predicted, rare_right : int
         Labels of fewer than 5 rows, how often one is among the first five of a row, and how often it is right.
     """
 
-    how: str
+    description: str
     n_rows: int
     n_labels: int
     first: float
@@ -96,7 +96,7 @@ class HeldOut:
     over_frequencies: Gain
     over_bayes: Gain | None
     n_rare: int
-    rare_told: int
+    rare_predicted: int
     rare_right: int
 
 
@@ -109,25 +109,25 @@ def precision_of(scores: np.ndarray, labels: sparse.csr_array, n_jobs: int | Non
     )
 
 
-def held_out(
-    how: str,
+def assess(
+    description: str,
     scores: np.ndarray,
     labels: sparse.csr_array,
     label_counts: np.ndarray,
-    bayes: np.ndarray | None = None,
-) -> HeldOut:
+    bayes_scores: np.ndarray | None = None,
+) -> Assessment:
     """What scores (n, L) of rows with labels (n, L) say; ``label_counts`` are those of the rows that were learned from.
 
     ``bayes`` are scores of naive Bayes for the same rows.
     """
-    found, top = precision_of(scores, labels), top_indices(scores, max(_AT))[0]
+    precision, top = precision_of(scores, labels), top_indices(scores, max(_AT))[0]
     frequent = precision_of(np.tile(label_counts.astype(scores.dtype), (len(scores), 1)), labels)
-    rare = (label_counts > 0) & (label_counts < RARE)
-    told = rare[top]
-    right = np.asarray(labels[np.repeat(np.arange(len(top)), top.shape[1]), top.ravel()]).ravel() != 0
-    return HeldOut(
-        how, len(top), labels.shape[1], float(found.rows[:, 0].mean()), float(found.rows[:, -1].mean()), found.auc,
-        float(frequent.rows[:, 0].mean()), Gain.of(found, frequent),
-        None if bayes is None else Gain.of(found, precision_of(bayes, labels)),
-        int(rare.sum()), int(told.sum()), int((right.reshape(told.shape) & told).sum()),
+    is_rare = (label_counts > 0) & (label_counts < RARE)
+    is_rare_prediction = is_rare[top]
+    is_right = np.asarray(labels[np.repeat(np.arange(len(top)), top.shape[1]), top.ravel()]).ravel() != 0
+    return Assessment(
+        description, len(top), labels.shape[1], float(precision.rows[:, 0].mean()), float(precision.rows[:, -1].mean()), precision.auc,
+        float(frequent.rows[:, 0].mean()), Gain.compare(precision, frequent),
+        None if bayes_scores is None else Gain.compare(precision, precision_of(bayes_scores, labels)),
+        int(is_rare.sum()), int(is_rare_prediction.sum()), int((is_right.reshape(is_rare_prediction.shape) & is_rare_prediction).sum()),
     )  # fmt: skip

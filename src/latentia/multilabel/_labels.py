@@ -44,12 +44,12 @@ class LabelSets:
         return table.toarray() if self.dense else table
 
 
-def label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
+def read_label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
     """A sparse table of label sets and what it was made from; one class a row becomes one label a row."""
     if sparse.issparse(Y):
         return as_table(Y, "Y"), LabelSets(np.arange(Y.shape[1]), dtype=Y.dtype.name)
     if _holds_lists(Y):
-        return _listed(Y)
+        return _tables_of_lists(Y)
     names, table = column_names_of(Y), _plain(np.asarray(table_of(Y)))
     if table.dtype.kind == "f" and not np.isfinite(table).all():
         raise LatentiaError("Y contains NaN or infinity: label sets are tables of 0 and 1.")
@@ -74,7 +74,7 @@ def _holds_lists(Y: Any) -> bool:
     return texts or any(isinstance(row, (set, frozenset)) for row in rows) or len({len(row) for row in rows}) > 1
 
 
-def _listed(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
+def _tables_of_lists(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
     """Return the table of lists of labels, a column for each label in their order."""
     labels = MultiLabelBinarizer(sparse_output=True)
     try:

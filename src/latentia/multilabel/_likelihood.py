@@ -24,7 +24,7 @@ from ..moments.counts import as_counts
 from ..passes import Block
 from ..system.threads import Parallel, for_chunks
 
-_LEAST = 1e-12
+_MIN_PROBABILITY = 1e-12
 _CHUNK = 1 << 14
 
 
@@ -79,9 +79,9 @@ def _fill(
         part = words[:, a : a + _CHUNK]
         if overall is not None:
             part = (1 - share) * part + share * overall[a : a + _CHUNK]
-        logs = np.log(np.maximum(part, _LEAST))
+        logs = np.log(np.maximum(part, _MIN_PROBABILITY))
         if occurrences:
-            absent = np.log1p(-np.minimum(part, 1 - _LEAST))
+            absent = np.log1p(-np.minimum(part, 1 - _MIN_PROBABILITY))
             absent[part <= threshold] = 0.0
             constant += absent.sum(axis=1)
             logs -= absent
@@ -117,7 +117,7 @@ class Pseudo:
     labels: np.ndarray
 
 
-class LabelledMixtureUpdate(MultinomialMixtureUpdate):
+class MixtureWithLabelsUpdate(MultinomialMixtureUpdate):
     """In-place statistic of one E-step for blocks (C, Y) of words and label sets.
 
     Parameters
@@ -145,13 +145,13 @@ class LabelledMixtureUpdate(MultinomialMixtureUpdate):
     def values(self) -> Values:
         return self.words, self.labels, self.weights
 
-    def at(self, *values: np.ndarray) -> LabelledMixtureUpdate:
+    def at(self, *values: np.ndarray) -> MixtureWithLabelsUpdate:
         words, labels, weights = values
-        return LabelledMixtureUpdate(words, labels, weights, self.occurrences, self.pseudo)
+        return MixtureWithLabelsUpdate(words, labels, weights, self.occurrences, self.pseudo)
 
     def add_tasks(self, state: MixtureSums, block: Block, parallel: Parallel) -> MixtureSums:
-        both = sparse.hstack([block[0], block[1]], format="csr")
-        return super().add_tasks(state, Block.of((both,), block.number, block.start, block.rows), parallel)
+        words_and_labels = sparse.hstack([block[0], block[1]], format="csr")
+        return super().add_tasks(state, Block.of((words_and_labels,), block.number, block.start, block.rows), parallel)
 
     def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
         counts, n_words = np.concatenate(sums.first, axis=1).T, self.words.shape[1]

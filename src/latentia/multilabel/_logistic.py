@@ -31,12 +31,12 @@ from ..moments import gathered
 from ..moments.counts import stored
 from ..system.threads import one_blas_thread, threads
 
-_LABELS = 64  # problems that are solved together
-_ROWS = 2048  # rows whose temporaries stay in the cache
+_LABELS_AT_ONCE = 64  # problems that are solved together
+_ROWS_AT_ONCE = 2048  # rows whose temporaries stay in the cache
 _MEMORY = 5
-_TRIALS, _SHORTER, _ENOUGH = 6, 0.4, 1e-4
+_MAX_TRIALS, _SHORTENING, _SUFFICIENT_DECREASE = 6, 0.4, 1e-4
 _ROUNDING = 1e-6  # of a sum of single-precision terms
-_SETTLED = 1e-4  # of the objective, below which a step is the last
+_TOL = 1e-4  # of the objective, below which a step is the last
 
 
 class LogisticWeights(NamedTuple):
@@ -101,18 +101,18 @@ def logistic_regressions(
     frequency = np.clip(counts / n, 0.5 / n, 1 - 0.5 / n)
     weights = np.zeros((design.rows.shape[1], n_labels), np.float32)
     intercept = np.log(frequency / (1 - frequency))
-    open_ = np.flatnonzero((counts > 0) & (counts < n))
+    solvable = np.flatnonzero((counts > 0) & (counts < n))
     by_label = sparse.csc_array(labels)
 
     def task(i: int) -> None:
-        chosen = open_[i * _LABELS : (i + 1) * _LABELS]
-        first = None if start is None else np.vstack([start.coefficients[:, chosen], start.intercept[chosen]])
-        problems = _Problems(design, by_label[:, chosen].astype(np.float32), frequency[chosen], strength)
-        found = _minimised(problems, first, steps)
-        weights[:, chosen], intercept[chosen] = found[:-1], found[-1]
+        block = solvable[i * _LABELS_AT_ONCE : (i + 1) * _LABELS_AT_ONCE]
+        first_weights = None if start is None else np.vstack([start.coefficients[:, block], start.intercept[block]])
+        problems = _Problems(design, by_label[:, block].astype(np.float32), frequency[block], strength)
+        solution = _minimise(problems, first_weights, steps)
+        weights[:, block], intercept[block] = solution[:-1], solution[-1]
 
     with threads(effective_n_jobs(n_jobs)) as parallel, one_blas_thread():
-        parallel(task, -(-len(open_) // _LABELS))
+        parallel(task, -(-len(solvable) // _LABELS_AT_ONCE))
     return LogisticWeights(weights, intercept)
 
 
@@ -181,12 +181,12 @@ class _Problems:
         scores += weights[-1]
         return scores
 
-    def at(self, weights: np.ndarray, scores: np.ndarray) -> _Point:
+    def evaluate(self, weights: np.ndarray, scores: np.ndarray) -> _Point:
         """Objectives and probabilities at weights whose scores are known."""
         values = 0.5 * _sums(self.penalty * weights, weights) - _sums(self.linear, weights)
         probabilities = np.empty_like(scores)
-        for a in range(0, len(scores), _ROWS):
-            values += _log_one_plus_exp(scores[a : a + _ROWS], probabilities[a : a + _ROWS])
+        for a in range(0, len(scores), _ROWS_AT_ONCE):
+            values += _log_one_plus_exp(scores[a : a + _ROWS_AT_ONCE], probabilities[a : a + _ROWS_AT_ONCE])
         return _Point(weights, scores, values, probabilities)
 
     def gradient(self, point: _Point) -> np.ndarray:
@@ -229,9 +229,9 @@ class _Inverse:
         """A step and the change of the gradient along it, (D + 1, k); labels that did not move learn nothing."""
         product = _sums(moved, change)
         size = _sums(change / self.diagonal, change)
-        known = (product > 1e-12) & (size > 0)
-        inverse = np.where(known, 1 / np.where(known, product, 1), 0)
-        self.scale = np.where(known, product / np.where(known, size, 1), self.scale).astype(np.float32)
+        is_positive = (product > 1e-12) & (size > 0)
+        inverse = np.where(is_positive, 1 / np.where(is_positive, product, 1), 0)
+        self.scale = np.where(is_positive, product / np.where(is_positive, size, 1), self.scale).astype(np.float32)
         self.steps.append((moved, change, inverse))
 
     def times(self, gradient: np.ndarray) -> np.ndarray:
@@ -247,32 +247,32 @@ class _Inverse:
         return q
 
 
-def _minimised(problems: _Problems, start: np.ndarray | None, steps: int) -> np.ndarray:
+def _minimise(problems: _Problems, start: np.ndarray | None, steps: int) -> np.ndarray:
     """Weights with the intercepts as their last row, (D + 1, k)."""
     weights = problems.start() if start is None else start.astype(np.float32)
-    point = problems.at(weights, problems.scores(weights))
+    point = problems.evaluate(weights, problems.scores(weights))
     gradient, inverse = problems.gradient(point), _Inverse(problems.curvature())
     for step in range(steps):
         direction = -inverse.times(gradient)
-        found = _searched(problems, point, direction, _sums(direction, gradient))
-        gain = float((point.values - found.values).sum())
-        if step + 1 == steps or gain <= _SETTLED * float(point.values.sum()):
-            return found.weights
-        later = problems.gradient(found)
-        inverse.learn(found.weights - point.weights, later - gradient)
-        point, gradient = found, later
+        next_point = _search_line(problems, point, direction, _sums(direction, gradient))
+        gain = float((point.values - next_point.values).sum())
+        if step + 1 == steps or gain <= _TOL * float(point.values.sum()):
+            return next_point.weights
+        next_gradient = problems.gradient(next_point)
+        inverse.learn(next_point.weights - point.weights, next_gradient - gradient)
+        point, gradient = next_point, next_gradient
     return point.weights
 
 
-def _searched(problems: _Problems, point: _Point, direction: np.ndarray, slope: np.ndarray) -> _Point:
+def _search_line(problems: _Problems, point: _Point, direction: np.ndarray, slope: np.ndarray) -> _Point:
     """A point along the direction that is low enough; labels of which none is found stay where they are."""
-    along = problems.scores(direction)
+    direction_scores = problems.scores(direction)
     length = np.ones(direction.shape[1], np.float32)
-    for trial in range(_TRIALS):
-        found = problems.at(point.weights + length * direction, point.scores + length * along)
-        limit = point.values + _ENOUGH * length * slope + _ROUNDING * np.abs(point.values)
-        high = ~(found.values <= limit) & (length > 0)
-        if not high.any():
+    for trial in range(_MAX_TRIALS):
+        trial_point = problems.evaluate(point.weights + length * direction, point.scores + length * direction_scores)
+        limit = point.values + _SUFFICIENT_DECREASE * length * slope + _ROUNDING * np.abs(point.values)
+        is_too_high = ~(trial_point.values <= limit) & (length > 0)
+        if not is_too_high.any():
             break
-        length[high] *= _SHORTER if trial + 2 < _TRIALS else 0.0
-    return found
+        length[is_too_high] *= _SHORTENING if trial + 2 < _MAX_TRIALS else 0.0
+    return trial_point

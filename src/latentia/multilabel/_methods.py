@@ -24,7 +24,7 @@ from ._labels import LabelSets
 from ._likelihood import LogProbabilities, log_probabilities, topic_posterior
 from ._scores import LinearScores, project
 
-_MOST_BYTES = 1 << 34
+_MAX_BYTES = 1 << 34
 
 
 def _no_topics(table: Any) -> np.ndarray:
@@ -167,15 +167,15 @@ class LabelMethods(ClassifierMixin, Estimator):
         check_parameter("threshold", threshold, Number(0, 1, "both"))
         if n_labels is not None:
             indices, _ = self.top_labels(X, n_labels)
-            found = _sparse_rows(indices, np.ones(indices.shape, np.int8), len(self.label_frequencies_))
+            table = _sparse_rows(indices, np.ones(indices.shape, np.int8), len(self.label_frequencies_))
         else:
             scores, coordinates = self._scores(), self._coordinates_of()
 
-            def chosen(part: np.ndarray) -> np.ndarray:
+            def is_probable(part: np.ndarray) -> np.ndarray:
                 return self.probability_of(part) >= threshold
 
-            found = sparse.vstack([scores.where(coordinates(t), chosen) for t in self._tables(X)], format="csr")
-        return self._labels.like_fitted(found)
+            table = sparse.vstack([scores.where(coordinates(t), is_probable) for t in self._tables(X)], format="csr")
+        return self._labels.like_fitted(table)
 
     @fitted
     def posterior(self, X: Any) -> np.ndarray:
@@ -224,11 +224,11 @@ class LabelMethods(ClassifierMixin, Estimator):
         labels, scores = number_table(y, "y"), self._all_scores(X)
         check_same_rows(X=len(scores), y=labels.shape[0])
         auc = document_auc(labels, scores)
-        known = np.isfinite(auc)
-        if not known.any():
+        is_known = np.isfinite(auc)
+        if not is_known.any():
             raise LatentiaError("No row of y has a label and lacks another: there is no AUC.")
         return float(
-            np.average(auc[known], weights=None if sample_weight is None else np.asarray(sample_weight)[known])
+            np.average(auc[is_known], weights=None if sample_weight is None else np.asarray(sample_weight)[is_known])
         )
 
     @fitted
@@ -250,13 +250,17 @@ class LabelMethods(ClassifierMixin, Estimator):
         for name, n in (("n_words", n_words), ("n_topics", n_topics)):
             check_parameter(name, n, Integer(0))
         labels = None if labels is None else self._columns_of(labels)
-        tell = explain_by_topics if self.head == "bayes" else explain_by_head
+        explain_rows = explain_by_topics if self.head == "bayes" else explain_by_head
         scores, coordinates = self._scores(), self._coordinates_of()
         posterior = self._posterior_of() if self.topics else _no_topics
         explanations: list[list[Explanation]] = []
         for table in self._tables(X):
-            wanted = scores.top(coordinates(table), 3)[0] if labels is None else np.tile(labels, (table.shape[0], 1))
-            explanations += tell(self, table, wanted, posterior(table), n_words=n_words, n_topics=n_topics)
+            labels_of_rows = (
+                scores.top(coordinates(table), 3)[0] if labels is None else np.tile(labels, (table.shape[0], 1))
+            )
+            explanations += explain_rows(
+                self, table, labels_of_rows, posterior(table), n_words=n_words, n_topics=n_topics
+            )
         return explanations
 
     def _columns_of(self, labels: Any) -> np.ndarray:
@@ -331,7 +335,7 @@ class LabelMethods(ClassifierMixin, Estimator):
 
     def _check_size(self, rows: int) -> None:
         size = 8 * rows * len(self.label_frequencies_)
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             raise LatentiaError(
                 f"Scores of {rows} rows for {len(self.label_frequencies_)} labels take {size / 2**30:.0f} GB: "
                 "use top_labels(X, n), or predict_proba(X, n_labels=n)."

@@ -38,10 +38,10 @@ class PartMoments:
     def folds(self) -> Folds:
         return self.moments.folds
 
-    def of(self, groups: Sequence[int]) -> WordMoments:
+    def combine(self, groups: Sequence[int]) -> WordMoments:
         """Moments of the documents of some groups together."""
-        found = self.moments.of(self.sums, groups, self._cube(tuple(groups)))
-        return self.diagonal.added_to(found, self.moments.coordinates) if self.diagonal else found
+        moments = self.moments.compute(self.sums, groups, self._cube(tuple(groups)))
+        return self.diagonal.add_to(moments, self.moments.coordinates) if self.diagonal else moments
 
     def _cube(self, groups: tuple[int, ...]) -> np.ndarray:
         if groups not in self._cubes:

@@ -44,15 +44,17 @@ class LinearScores:
         labels, scores = np.empty((rows.shape[0], n_labels), np.int32), np.empty((rows.shape[0], n_labels))
         tiles = range(0, max(len(offset), 1), _TILE)
 
-        def scored(part: Any, start: int) -> np.ndarray:
+        def compute_scores(part: Any, start: int) -> np.ndarray:
             values = part @ single[:, start : start + _TILE]
             values += offset[start : start + _TILE]
             return values
 
         def task(first: int, last: int) -> None:
             part = rows[first:last].astype(np.float32)
-            best = [top_indices(scored(part, t), n_labels) for t in tiles]
-            places = np.concatenate([t + found for t, (found, _) in zip(tiles, best, strict=True)], axis=1)
+            best = [top_indices(compute_scores(part, t), n_labels) for t in tiles]
+            places = np.concatenate(
+                [t + labels_of_tile for t, (labels_of_tile, _) in zip(tiles, best, strict=True)], axis=1
+            )
             chosen, _ = top_indices(np.concatenate([values for _, values in best], axis=1), n_labels)
             labels[first:last] = np.take_along_axis(places, chosen, 1)
 

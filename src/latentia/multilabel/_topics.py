@@ -11,7 +11,7 @@ from ..likelihood import Refine, Refined, Refinement, over, refine
 from ..passes import Blocks
 from ..tensor import WhitenedDecomposition
 from ._documents import Documents
-from ._likelihood import LabelledMixtureUpdate, Pseudo
+from ._likelihood import MixtureWithLabelsUpdate, Pseudo
 from ._parts import PartMoments
 
 SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that leaves nothing impossible
@@ -31,10 +31,12 @@ class Topics:
         order = np.argsort(-self.weights, kind="stable")
         return Topics(self.words[order], self.labels[order], self.weights[order])
 
-    def smoothed(self, words: np.ndarray, labels: np.ndarray) -> Topics:
+    def mix_with_overall(self, words: np.ndarray, labels: np.ndarray) -> Topics:
         """Mixed with the overall probabilities of words (D,) and labels (L,), so that nothing is impossible."""
-        keep = 1 - SMOOTHING
-        return Topics(keep * self.words + SMOOTHING * words, keep * self.labels + SMOOTHING * labels, self.weights)
+        own_share = 1 - SMOOTHING
+        return Topics(
+            own_share * self.words + SMOOTHING * words, own_share * self.labels + SMOOTHING * labels, self.weights
+        )
 
 
 @dataclass(frozen=True)
@@ -68,19 +70,19 @@ class Recovered:
     decomposition: WhitenedDecomposition | None = None
 
 
-def one_topic(documents: Documents) -> Recovered:
+def make_single_topic(documents: Documents) -> Recovered:
     """A single topic, whose probabilities are those of all documents."""
     topics = Topics(documents.words[None].copy(), documents.labels[None].copy(), np.ones(1))
     return Recovered(topics, np.ones(1), np.ones(1), None, 1.0)
 
 
-def refined_topics(topics: Topics, documents: Documents, rows: Blocks, steps: Refine) -> Refined:
+def refine_topics(topics: Topics, documents: Documents, rows: Blocks, steps: Refine) -> Refined:
     """Topics after EM on some rows of the documents."""
     if not steps:
         return Refined(topics, Refinement.none())
     words, labels, passes = documents.words, documents.labels, documents.passes
-    start = topics.smoothed(words, labels)
+    start = topics.mix_with_overall(words, labels)
     pseudo = Pseudo(_PSEUDO_DOCUMENTS, words, labels)
-    update = LabelledMixtureUpdate(start.words, start.labels, start.weights, documents.occurrences, pseudo)
-    found = refine(update, over(rows, passes.n_jobs, passes.verbose), steps)
-    return Refined(Topics(*found.values).sorted(), found)
+    update = MixtureWithLabelsUpdate(start.words, start.labels, start.weights, documents.occurrences, pseudo)
+    refinement = refine(update, over(rows, passes.n_jobs, passes.verbose), steps)
+    return Refined(Topics(*refinement.values).sorted(), refinement)

@@ -32,15 +32,15 @@ from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_distances
 from ..passes import Blocks, Folds, Plan, assign_folds
 from ..simplex import distributions
-from ._choice import Chosen, Heads, allowed_heads, choose, left_out, rows_in_memory
-from ._debiased import of_part, recover_topics
+from ._choice import Chosen, Heads, choose, choose_kinds, leave_own_labels_out, rows_in_memory
+from ._debiased import recover_part, recover_topics
 from ._documents import Documents, Passes, read_documents
 from ._evidence import evidence_of_head, posterior_of, weigh_evidence
 from ._head import linear_head
-from ._labels import LabelSets, label_sets
+from ._labels import LabelSets, read_label_sets
 from ._methods import LabelMethods
 from ._parts import PartMoments
-from ._topics import SMOOTHING, Recovered, Topics, one_topic, refined_topics
+from ._topics import SMOOTHING, Recovered, Topics, make_single_topic, refine_topics
 
 
 class MomentMultiLabelClassifier(LabelMethods, Staged):
@@ -241,7 +241,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, if Y has others than 0 and
             1, or if X and Y differ in rows.
         """
-        passes = Passes(weighted(self._labelled_blocks(X, Y), sample_weight), self.n_jobs, self.verbose)
+        passes = Passes(weighted(self._read_labelled_blocks(X, Y), sample_weight), self.n_jobs, self.verbose)
         # The first pass: how often words and labels occur, and with that what the topics are learned from.
         documents = read_documents(passes, self.moments, self.head != "bayes", self.word_names)
         self._check_count(documents)
@@ -253,49 +253,49 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             return Folds(1, self._seed)
         return assign_folds(rows.blocks, self._seed, 4 if self.n_splits else 1)
 
-    def _moments(self, rows: Documents, folds: Folds) -> _Learned:
+    def _moments(self, rows: Documents, folds: Folds) -> _Moments:
         """Topics, if they are asked for, and the linear head, if there is one, in passes that they share."""
-        heads = allowed_heads(self.head, rows.seen, self.n_components)
+        heads = choose_kinds(self.head, rows.counts, self.n_components)
         plans = [] if self.head == "bayes" else [self._plan_of_head(rows, heads)]
-        found, results = (
+        recovered, results = (
             recover_topics(rows, self.n_components, plans, folds) if self.topics else (None, rows.passes.follow(plans))
         )
-        if isinstance(found, LatentiaError):
-            found = self._without_topics(rows, found)
-        chosen = None
+        if isinstance(recovered, LatentiaError):
+            recovered = self._replace_topics(rows, recovered)
+        chosen_head = None
         if results and heads is None:
-            chosen = left_out(results[0], rows.blocks, rows.seen)
+            chosen_head = leave_own_labels_out(results[0], rows.blocks, rows.counts)
         elif results and heads is not None:
-            chosen = choose(results[0], heads, self.n_components, self._seed)
-        return _Learned(rows, found, chosen)
+            chosen_head = choose(results[0], heads, self.n_components, self._seed)
+        return _Moments(rows, recovered, chosen_head)
 
-    def _recover(self, moments: _Learned, subset: Subset, full_fit: Topics | None) -> Topics | None:
+    def _recover(self, moments: _Moments, subset: Subset, full_fit: Topics | None) -> Topics | None:
         """Section 3: the whitened tensor's components, and from them the topics' words and labels."""
-        if moments.found is None or full_fit is None:
-            return None if moments.found is None else moments.found.topics
-        return of_part(moments.parts, subset.groups, self.n_components, moments.documents.labels)
+        if moments.recovered is None or full_fit is None:
+            return None if moments.recovered is None else moments.recovered.topics
+        return recover_part(moments.parts, subset.groups, self.n_components, moments.documents.labels)
 
-    def _refine(self, recovered: Topics | None, moments: _Learned, subset: Subset, full_fit: Any) -> Refined | None:
+    def _refine(self, recovered: Topics | None, moments: _Moments, subset: Subset, full_fit: Any) -> Refined | None:
         """EM from the topics; those of a part have frequent words alone."""
         if recovered is None:
             return None
         if subset.is_whole:
-            return refined_topics(recovered, moments.documents, moments.documents.blocks, self.refine)
-        return self._refined_part(recovered, moments, subset) if self.refine else Refined(recovered, Refinement.none())
+            return refine_topics(recovered, moments.documents, moments.documents.blocks, self.refine)
+        return self._refine_part(recovered, moments, subset) if self.refine else Refined(recovered, Refinement.none())
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
-        learned: _Learned = fitted.moments
-        documents, chosen = learned.documents, learned.chosen
+        learned: _Moments = fitted.moments
+        documents, chosen_head = learned.documents, learned.chosen_head
         self.word_frequencies_, self.label_frequencies_ = documents.word_frequencies, documents.labels
         self.inverse_document_frequency_, self._occurrences = documents.weights, documents.occurrences
-        self.head_ = "bayes" if chosen is None else chosen.head.kind
-        self._calibration = None if chosen is None else chosen.calibration
-        if chosen is not None:
-            head = chosen.head
+        self.head_ = "bayes" if chosen_head is None else chosen_head.head.kind
+        self._calibration = None if chosen_head is None else chosen_head.calibration
+        if chosen_head is not None:
+            head = chosen_head.head
             self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
             self._penalty, self._explained = head.penalty, head.explained
         self.n_passes_, self.converged_ = documents.passes.n, False
-        if learned.found is not None:
+        if learned.recovered is not None:
             topics: Topics = fitted.model.parameters
             self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels
             self.weights_, self._share = topics.weights, SMOOTHING
@@ -304,21 +304,23 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
 
     def _checks(self, fitted: Fitted) -> Evidence:
         """Of the predictions, and of the topics where there are any."""
-        learned: _Learned = fitted.moments
-        documents, found, chosen = learned.documents, learned.found, learned.chosen
-        if found is None:
-            assert chosen is not None
-            return evidence_of_head(self, documents, chosen)
-        parts, half = PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
-        if found.parts is not None and self.n_splits:
+        learned: _Moments = fitted.moments
+        documents, recovered, chosen_head = learned.documents, learned.recovered, learned.chosen_head
+        if recovered is None:
+            assert chosen_head is not None
+            return evidence_of_head(self, documents, chosen_head)
+        parts, first_half = PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
+        if recovered.parts is not None and self.n_splits:
             parts = fitted.errors(self.n_splits)
-            half = fitted.cached_model(found.parts.folds.splits[0][0])
-        first = None if half is None else half.parameters
-        return weigh_evidence(self, documents, found, chosen, fitted.model.refinement, parts, first)
+            first_half = fitted.cached_model(recovered.parts.folds.splits[0][0])
+        first_half_topics = None if first_half is None else first_half.parameters
+        return weigh_evidence(
+            self, documents, recovered, chosen_head, fitted.model.refinement, parts, first_half_topics
+        )
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Probabilities of the topics in some documents, by their frequent words: parts have no labels."""
-        learned: _Learned = fitted.moments
+        learned: _Moments = fitted.moments
         documents, parts = learned.documents, learned.parts
         words = self.word_probabilities_
         words = words[:, parts.words] if words.shape[1] != len(parts.words) else words
@@ -332,21 +334,21 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
     def _cost(self) -> Literal["free", "algebra", "passes"]:
         return "passes" if self.refine else "free" if self.n_splits > 1 else "algebra"
 
-    def _distance(self, first: Refined, second: Refined, moments: _Learned) -> np.ndarray:
+    def _distance(self, first: Refined, second: Refined, moments: _Moments) -> np.ndarray:
         """l1, of the topics' distributions of frequent words."""
         words = first.parameters.words[:, moments.parts.words]
         return nearest_distances(_sum_one(words), _sum_one(second.parameters.words))
 
-    def _refined_part(self, part: Topics, moments: _Learned, of: Subset) -> Refined:
+    def _refine_part(self, part: Topics, moments: _Moments, subset: Subset) -> Refined:
         """A part's topics, of the frequent words, after EM on its rows."""
         documents, frequent = moments.documents, moments.parts.words
         # Rare words have the same probability in all topics until the first step.
-        every = np.tile(documents.words, (len(part.weights), 1))
-        every[:, frequent] = part.words
-        rows = documents.blocks.group(of.groups, of.folds)
-        found = refined_topics(Topics(every, part.labels, part.weights), documents, rows, self.refine)
-        topics: Topics = found.parameters
-        return Refined(Topics(topics.words[:, frequent], topics.labels, topics.weights), found.refinement)
+        all_words = np.tile(documents.words, (len(part.weights), 1))
+        all_words[:, frequent] = part.words
+        rows = documents.blocks.group(subset.groups, subset.folds)
+        refined = refine_topics(Topics(all_words, part.labels, part.weights), documents, rows, self.refine)
+        topics: Topics = refined.parameters
+        return Refined(Topics(topics.words[:, frequent], topics.labels, topics.weights), refined.refinement)
 
     def _check_parameters(self) -> None:
         if not self.topics and self.head == "bayes":
@@ -359,7 +361,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
                 parameter="n_components", value=self.n_components,
             )  # fmt: skip
 
-    def _labelled_blocks(self, X: Any, Y: Any) -> Blocks:
+    def _read_labelled_blocks(self, X: Any, Y: Any) -> Blocks:
         """Blocks of X and Y; remembers the width and names of both, and the form of Y."""
         if isinstance(X, Blocks):
             if Y is not None:
@@ -375,7 +377,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
                     "sets, a table of 0 and 1 with a column for every label."
                 )
             words = table_blocks(self, X, reset=True, what="words")
-            labels, self._labels = label_sets(Y)
+            labels, self._labels = read_label_sets(Y)
             check_same_rows(X=words.n_rows, Y=labels.shape[0])
             blocks = Blocks.from_array(words.table(), labels)
         check_vocabulary(self)
@@ -388,8 +390,8 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
 
     def _check_count(self, documents: Documents) -> None:
         """Refuse more topics than can be learned, and warn of those that are thin."""
-        seen, k = documents.seen, self.n_components
-        n, words_seen, usable = seen.n_rows, int((seen.document_frequency > 0).sum()), int(seen.usable[2])
+        counts, k = documents.counts, self.n_components
+        n, words_seen, n_usable = counts.n_rows, int((counts.document_frequency > 0).sum()), int(counts.usable[2])
         if k > min(n, words_seen):
             raise LatentiaError(
                 f"{n} rows with {words_seen} different words carry at most {min(n, words_seen)} "
@@ -403,9 +405,9 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
                 f"fewer topics, or do not rely on them{unused}",
                 EvidenceWarning,
             )
-        if self.topics and not documents.occurrences and usable < 2 * k:
+        if self.topics and not documents.occurrences and n_usable < 2 * k:
             raise LatentiaError(
-                f"{usable} of {n} rows have three words or more, and moments of counts need two of them for each topic at the "
+                f"{n_usable} of {n} rows have three words or more, and moments of counts need two of them for each topic at the "
                 "very least.",
                 parameter="n_components", value=k,
             )  # fmt: skip
@@ -414,10 +416,12 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         """Passes for the moment head, or the one that brings the rows into memory where heads are compared."""
         if heads is not None:
             return rows_in_memory(self.n_jobs)
-        seen = documents.seen
-        return linear_head(seen.label_counts, seen.n_rows, len(seen.document_frequency), self.n_components, self._seed)
+        counts = documents.counts
+        return linear_head(
+            counts.label_counts, counts.n_rows, len(counts.document_frequency), self.n_components, self._seed
+        )
 
-    def _without_topics(self, documents: Documents, why: LatentiaError) -> Recovered:
+    def _replace_topics(self, documents: Documents, why: LatentiaError) -> Recovered:
         """A single topic, where the head does not need them and the words carry none."""
         if self.head == "bayes":
             raise why
@@ -426,15 +430,17 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             f"{why.message}",
             EvidenceWarning,
         )
-        return one_topic(documents)
+        return make_single_topic(documents)
 
     def _distances(self, other: MomentMultiLabelClassifier) -> np.ndarray:
         if not self.topics:
             raise LatentiaError(
                 "there are no topics to compare: fit with topics=True.", parameter="topics", value=False
             )
-        own, others = (m.word_probabilities_ / m.word_probabilities_.sum(axis=1, keepdims=True) for m in (self, other))
-        return nearest_distances(own, others)
+        first, second = (
+            m.word_probabilities_ / m.word_probabilities_.sum(axis=1, keepdims=True) for m in (self, other)
+        )
+        return nearest_distances(first, second)
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         if not isinstance(X, Blocks) and fit_parameters.get("Y") is None:
@@ -448,7 +454,7 @@ def _sum_one(rows: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _Learned:
+class _Moments:
     """What the passes that topics and the head share have brought.
 
     Attributes
@@ -461,12 +467,12 @@ class _Learned:
     """
 
     documents: Documents
-    found: Recovered | None
-    chosen: Chosen | None
+    recovered: Recovered | None
+    chosen_head: Chosen | None
 
     @property
     def parts(self) -> PartMoments:
         """Moments of groups of documents."""
-        assert self.found is not None
-        assert self.found.parts is not None
-        return self.found.parts
+        assert self.recovered is not None
+        assert self.recovered.parts is not None
+        return self.recovered.parts

@@ -61,7 +61,7 @@ class Factors:
 
 
 @dataclass
-class LabelledSums:
+class DocumentCounts:
     """What the first pass over documents and their labels tells.
 
     Attributes
@@ -96,16 +96,16 @@ class LabelledSums:
     fractional: bool = False
 
 
-class LabelledCounts:
-    """Statistic: `LabelledSums` of blocks (X, Y), checking every entry on the way."""
+class CountDocuments:
+    """Statistic: `DocumentCounts` of blocks (X, Y), checking every entry on the way."""
 
     def __init__(self, n_words: int, n_labels: int, names: Any = None) -> None:
         self.n_words, self.n_labels, self.names = n_words, n_labels, names
 
-    def zero(self) -> LabelledSums:
-        return LabelledSums(0, 0, 0, np.zeros(self.n_words), np.zeros(self.n_labels), np.zeros(4), np.zeros(3))
+    def zero(self) -> DocumentCounts:
+        return DocumentCounts(0, 0, 0, np.zeros(self.n_words), np.zeros(self.n_labels), np.zeros(4), np.zeros(3))
 
-    def add(self, state: LabelledSums, block: Block) -> LabelledSums:
+    def add(self, state: DocumentCounts, block: Block) -> DocumentCounts:
         counts, labels = as_counts(block[0]), as_counts(block[1])
         check_counts(counts, block.rows, self.names)
         _check_labels(labels, block.rows)
@@ -124,7 +124,7 @@ class LabelledCounts:
         state.fractional |= bool((counts.data % 1 != 0).any())
         return state
 
-    def merge(self, first: LabelledSums, second: LabelledSums) -> LabelledSums:
+    def merge(self, first: DocumentCounts, second: DocumentCounts) -> DocumentCounts:
         for name in ("n_rows", "n_empty", "n_unlabelled", "document_frequency", "label_counts", "powers", "usable"):
             setattr(first, name, getattr(first, name) + getattr(second, name))
         for name in ("longest", "largest", "fractional"):
@@ -132,10 +132,10 @@ class LabelledCounts:
         return first
 
 
-def frequent_words(document_frequency: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+def frequent_words(document_frequency: np.ndarray, max_words: int) -> tuple[np.ndarray, np.ndarray]:
     """The ``most`` words in most documents, ascending, and for every word its place among them or -1."""
-    seen = int(np.count_nonzero(document_frequency))
-    words = np.sort(np.argsort(-document_frequency, kind="stable")[: min(most, seen)])
+    n_present = int(np.count_nonzero(document_frequency))
+    words = np.sort(np.argsort(-document_frequency, kind="stable")[: min(max_words, n_present)])
     codes = np.full(len(document_frequency), -1, np.int32)
     codes[words] = np.arange(len(words), dtype=np.int32)
     return words, codes
@@ -198,11 +198,11 @@ class DiagonalMoments:
     pairs: np.ndarray
     third: np.ndarray
 
-    def added_to(self, moments: WordMoments, coordinates: np.ndarray) -> WordMoments:
+    def add_to(self, moments: WordMoments, coordinates: np.ndarray) -> WordMoments:
         """Moments of words that may be the same."""
-        own = self.pairs[:, None] * coordinates
+        diagonal = self.pairs[:, None] * coordinates
         return WordMoments(
-            moments.marginal, moments.sketch + own, moments.first, moments.second + coordinates.T @ own,
+            moments.marginal, moments.sketch + diagonal, moments.first, moments.second + coordinates.T @ diagonal,
             moments.third + self.third,
         )  # fmt: skip
 
@@ -248,10 +248,10 @@ class OccurrenceMoments:
         chosen = list(groups)
         cube = mirror_cube(sums.cubes[chosen].sum(axis=0))
         triples, thrice = sums.triples[chosen].sum(axis=0), sums.thrice[chosen].sum(axis=0)
-        cube -= _repeated(self.coordinates, triples, thrice, n_jobs)
+        cube -= _sum_repeats(self.coordinates, triples, thrice, n_jobs)
         return cube
 
-    def of(self, sums: OccurrenceSums, groups: Sequence[int], cube: np.ndarray | None = None) -> WordMoments:
+    def compute(self, sums: OccurrenceSums, groups: Sequence[int], cube: np.ndarray | None = None) -> WordMoments:
         """Moments of different words of the documents of some groups together; ``cube`` is theirs, if it is known."""
         chosen, s = list(groups), self.coordinates
         first, second, third = sums.documents[chosen].sum(axis=0)
@@ -294,9 +294,9 @@ class TopicMoments:
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         words, labels = state
         counts, marks = (coded(table, None, self.directions.dtype) for table in block[:2])
-        own, factor = coded(block[0], self.codes, self.directions.dtype), self.factors(_lengths(block), 2)
-        rows, same = squared_products(own, self.directions, parallel)
-        squares = rows**2 - same
+        frequent_counts, factor = coded(block[0], self.codes, self.directions.dtype), self.factors(_lengths(block), 2)
+        rows, repeated = squared_products(frequent_counts, self.directions, parallel)
+        squares = rows**2 - repeated
         add_products(words, by_column(counts, len(words), parallel, factor), rows, parallel)
         add_products(labels, by_column(marks, self.n_labels, parallel, factor), squares, parallel)
         return state
@@ -366,17 +366,17 @@ def diagonal_moments(
     squares = words**2
     twice = squares @ weights
     sketch = (squares * weights) @ (words.T @ coordinates)
-    return DiagonalMoments(twice, _repeated(coordinates, sketch, (squares * words) @ weights, n_jobs))
+    return DiagonalMoments(twice, _sum_repeats(coordinates, sketch, (squares * words) @ weights, n_jobs))
 
 
-def _repeated(s: np.ndarray, sketch: np.ndarray, single: np.ndarray, n_jobs: int | None) -> np.ndarray:
+def _sum_repeats(s: np.ndarray, sketch: np.ndarray, single: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Triples with a repeated word: 3 sym(S (x) S (x) g) - 2 a S^(x 3) summed over words, for rows g of a sketch.
 
     Products are in single precision and their sums over chunks of words in double.
     """
-    others = 3 * sketch - 2 * single[:, None] * s
+    second_factor = 3 * sketch - 2 * single[:, None] * s
     with threads(effective_n_jobs(n_jobs)) as parallel, one_blas_thread():
-        return mixed_cube(s.astype(np.float32), others.astype(np.float32), parallel)
+        return mixed_cube(s.astype(np.float32), second_factor.astype(np.float32), parallel)
 
 
 # --- rows -------------------------------------------------------------------------------------------------------

@@ -248,7 +248,7 @@ def test_predictions_hold_one_block_at_a_time(fitted, files, monkeypatch):
     """What is asked of the model at once is a block, and what is kept of it are five numbers a row."""
     _, model, _ = fitted
     test = Blocks.from_files(files / "test.txt", block_rows=32)
-    seen, asked = command._Predicted(), []
+    seen, asked = command._Predictions(), []
     real = type(model).top_labels
     monkeypatch.setattr(type(model), "top_labels", lambda self, X, n: asked.append(X.n_rows) or real(self, X, n))
     assert len(list(command._predictions(model, test, command.Names("label"), 7, False, seen))) == 80 * 7

@@ -229,7 +229,7 @@ def test_scores_that_leave_a_row_out_are_those_of_a_fit_without_it(corpus):
         np.testing.assert_allclose(
             (scores - own[row] * rows.labels.toarray()[row]) / (1 - own[row]), expected, atol=2e-4
         )
-    assert found.held.n_rows == 300
+    assert found.assessment.n_rows == 300
 
 
 def test_rare_labels_are_told(words_of_labels):

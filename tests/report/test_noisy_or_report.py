@@ -98,7 +98,7 @@ def test_figures(model, page):
 def test_causes_stand_apart_and_beside_their_findings():
     strengths = np.zeros((5, 9))
     strengths[0, :6], strengths[1, 6:], strengths[2:, 8] = 0.9, 0.8, 0.1
-    heights = report_noisy_or.heights_of(strengths)
+    heights = report_noisy_or.compute_heights(strengths)
     np.testing.assert_allclose(heights[:2], [3, 7.5])
     assert (np.diff(heights) > 1.69).all()
 

@@ -235,7 +235,7 @@ def _misfit(recovered: Recovered) -> Misfit:
         part, matrix = parts.combine(groups), fit.whitening.matrix
         return WhitenedMoments(matrix.T @ part.second @ matrix, apply_to_modes(part.third, matrix))
 
-    halves = [(whiten(first), whitened(second)) for first, second in parts.folds.splits[:1]]
+    halves = [(whiten(first), whiten(second)) for first, second in parts.folds.splits[:1]]
     return misfit_of_tensor(fit.tensor, fit.weights, fit.vectors, halves)
 
 

@@ -23,7 +23,7 @@ from .parts import count, evidence_of, evidence_parts, grades_say, largest, list
 
 _TABLE_WORDS, _TABLE_LABELS, _SCREEN_LABELS, _MAP_LABELS = 8, 5, 8, 40
 _FILE_WORDS, _FILE_LABELS = 50, 20
-_EXAMPLES, _EXAMPLE_WORDS, _EXAMPLE_LABELS, _BARS = 10, 5, 12, 12
+_N_EXAMPLES, _EXAMPLE_WORDS, _EXAMPLE_LABELS, _BARS = 10, 5, 12, 12
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,21 @@ class Names:
     ----------
     kind : str
         What a column is called.
-    given : sequence of str, or None
+    names : sequence of str, or None
     first : int
         Number of the first column.
     """
 
     kind: str
-    given: Sequence[str] | None = None
+    names: Sequence[str] | None = None
     first: int = 0
 
     def __getitem__(self, column: int) -> str:
-        return self.short(column) if self.given is not None else f"{self.kind} {self.short(column)}"
+        return self.short(column) if self.names is not None else f"{self.kind} {self.short(column)}"
 
     def short(self, column: int) -> str:
         """The name, or the number alone."""
-        return str(column + self.first) if self.given is None else str(self.given[column])
+        return str(column + self.first) if self.names is None else str(self.names[column])
 
 
 @page("Labels")
@@ -112,10 +112,10 @@ def summarize_labels(
     )
 
 
-def _names(kind: str, given: Any, known: Any, width: int) -> Names:
-    if isinstance(given, Names):
-        return given
-    names = known if given is None else given
+def _names(kind: str, own_names: Any, model_names: Any, width: int) -> Names:
+    if isinstance(own_names, Names):
+        return own_names
+    names = model_names if own_names is None else own_names
     if names is not None and len(names) != width:
         raise LatentiaError(f"There are {len(names)} names of {kind}s and the model has {width}: they must agree.")
     return Names(kind, names)
@@ -133,7 +133,7 @@ def _metrics(measures: Sequence[Mapping[str, Any]], tested: str) -> Table:
         "metrics",
         (
             Column("metric", names, kind="name", term="Metrics", meaning=_METRICS),
-            Column("value", values, _known, kind="meter", heading="This model"),
+            Column("value", values, _format_finite, kind="meter", heading="This model"),
             Column("most frequent labels", [x if np.isfinite(x) else None for x in plain], ".4f", kind="meter"),
             Column("rows", rows, "", ","),
             Column("meaning", meanings, kind="text", where="pf"),
@@ -152,27 +152,37 @@ def _metrics(measures: Sequence[Mapping[str, Any]], tested: str) -> Table:
 def _answer(model: Any, labels: Names, measures: Sequence[Mapping[str, Any]]) -> Answer:
     """How right the predictions are, where that was measured on test rows, and how frequent the labels are."""
     frequent = largest(model.label_frequencies_, _BARS)
-    named = [f"{labels[label]} ({model.label_frequencies_[label]:.0%})" for label in frequent]
-    many = (
+    frequent_names = [f"{labels[label]} ({model.label_frequencies_[label]:.0%})" for label in frequent]
+    counts_text = (
         f"{count(len(model.label_frequencies_), 'label')}, {model.label_frequencies_.sum():.2g} a document on average"
     )
-    words = f"{many}. The most frequent, with their shares of the documents: {listing(named)}."
-    measured = [one for one in measures if np.isfinite(one["value"]) and np.isfinite(one["plain"])]
+    words = f"{counts_text}. The most frequent, with their shares of the documents: {listing(frequent_names)}."
+    measured = [measure for measure in measures if np.isfinite(measure["value"]) and np.isfinite(measure["plain"])]
     if measured:
-        ours, plain = (np.array([one[name] for one in measured]) for name in ("value", "plain"))
+        values, frequent_values = (np.array([measure[name] for measure in measured]) for name in ("value", "plain"))
         data = beside(
-            [one["name"] for one in measured], {"this model": ours, "most frequent labels": plain}, None, title=""
+            [measure["name"] for measure in measured],
+            {"this model": values, "most frequent labels": frequent_values},
+            None,
+            title="",
         )
-        told = "How good the predictions are", "On rows that were not learned from, the higher the better."
+        title_and_hint = "How good the predictions are", "On rows that were not learned from, the higher the better."
         label = "Dots of how good the predictions are; metrics.csv holds the numbers"
     else:
         names, shares = [labels[label] for label in frequent], model.label_frequencies_[frequent]
         data = named_bars(names, shares, title="share of the documents")
-        told, label = ("The labels", f"The {len(frequent)} most frequent labels."), "Bars of how frequent labels are"
-    return Answer("Which labels does a new document get?", words, Figure("labels", data, told[0], label, told[1]))
+        title_and_hint, label = (
+            ("The labels", f"The {len(frequent)} most frequent labels."),
+            "Bars of how frequent labels are",
+        )
+    return Answer(
+        "Which labels does a new document get?",
+        words,
+        Figure("labels", data, title_and_hint[0], label, title_and_hint[1]),
+    )
 
 
-def _known(value: float) -> str:
+def _format_finite(value: float) -> str:
     return f"{value:.4f}" if np.isfinite(value) else ""
 
 
@@ -180,24 +190,33 @@ def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Tab
     """The topics; and of each, for files, the most probable words and labels."""
     evidence, size = evidence_of(model), len(model.weights_)
     means = _ERROR + grades_say(evidence, "a topic", "other documents of the same kind would give it other words")
-    own = (Column("share", model.weights_, ".6f", kind="share"), *graded(evidence, size, unit="l1 of 2", meaning=means))
+    share_and_error = (
+        Column("share", model.weights_, ".6f", kind="share"),
+        *graded(evidence, size, unit="l1 of 2", meaning=means),
+    )
     overall = np.maximum(model.weights_ @ model.word_probabilities_, 1e-300)
-    telling = [_telling_words(own_words, overall, words) for own_words in model.word_probabilities_]
-    chances = model.label_probabilities_
-    probable = [[(labels[j], float(p[j])) for j in largest(p, _TABLE_LABELS) if p[j] >= 0.005] for p in chances]
-    listed = [[(labels.short(j), float(p[j])) for j in largest(p, _SCREEN_LABELS)] for p in chances]
-    apart = evidence.topics
-    above = None if apart is None else Section("labels_topics.html", {"evidence": evidence_parts(apart)})
+    distinctive_words = [_telling_words(own_words, overall, words) for own_words in model.word_probabilities_]
+    probabilities_of_labels = model.label_probabilities_
+    labels_on_page = [
+        [(labels[j], float(p[j])) for j in largest(p, _TABLE_LABELS) if p[j] >= 0.005] for p in probabilities_of_labels
+    ]
+    labels_on_screen = [
+        [(labels.short(j), float(p[j])) for j in largest(p, _SCREEN_LABELS)] for p in probabilities_of_labels
+    ]
+    topic_evidence = evidence.topics
+    above = (
+        None if topic_evidence is None else Section("labels_topics.html", {"evidence": evidence_parts(topic_evidence)})
+    )
     topics = Table(
         "components",
         (
             Column("topic", range(size), kind="bold", meaning=_TOPIC),
-            own[0],
-            Column("words that set it apart", telling, kind="words", where="p",
+            share_and_error[0],
+            Column("words that set it apart", distinctive_words, kind="words", where="p",
                    tip="{:.1f} times as frequent as in all documents"),
-            Column("labels", probable, short=".0%", kind="words", heading="Most probable labels", where="p"),
-            *own[1:],
-            Column("most probable labels", listed, short=".0%", kind="words", where="s"),
+            Column("labels", labels_on_page, short=".0%", kind="words", heading="Most probable labels", where="p"),
+            *share_and_error[1:],
+            Column("most probable labels", labels_on_screen, short=".0%", kind="words", where="s"),
         ),
         title="All topics",
         hint="The most frequent first. Words that set a topic apart are frequent in it, and more so than in other documents. "
@@ -208,27 +227,27 @@ def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Tab
         place="topics",
         label="topic",
     )  # fmt: skip
-    topic, word, of_words = _ranked(model.word_probabilities_, _FILE_WORDS, words)
-    of_topic = [replace(one, values=[one.values[k] for k in topic], meaning="") for one in own]
+    topic, word, of_words = _rank_columns(model.word_probabilities_, _FILE_WORDS, words)
+    of_topic = [replace(column, values=[column.values[k] for k in topic], meaning="") for column in share_and_error]
     lift = Column("lift", of_words[-1].values / overall[word], ".4f")
-    found, label, of_labels = _ranked(chances, _FILE_LABELS, labels)
+    topic_of_label, label, of_labels = _rank_columns(probabilities_of_labels, _FILE_LABELS, labels)
     frequency = Column("share of all rows", model.label_frequencies_[label], ".8f")
     return (
         topics,
         Table("words", (Column("topic", topic), *of_topic, *of_words, lift), file="topics.csv"),
-        Table("labels", (Column("topic", found), *of_labels, frequency), file="labels.csv"),
+        Table("labels", (Column("topic", topic_of_label), *of_labels, frequency), file="labels.csv"),
     )
 
 
-def _ranked(
-    probabilities: np.ndarray, most: int, names: Names
+def _rank_columns(
+    probabilities: np.ndarray, n_columns: int, names: Names
 ) -> tuple[np.ndarray, np.ndarray, tuple[Column, Column, Column]]:
     """Of the most probable columns of every row: row, column, and what files say of them."""
-    best = np.array([largest(row, most) for row in probabilities])
+    best = np.array([largest(row, n_columns) for row in probabilities])
     row, column = np.repeat(np.arange(len(best)), best.shape[1]), best.ravel()
     rank = Column("rank", np.tile(np.arange(1, best.shape[1] + 1), len(best)))
-    named = Column(names.kind, [names.short(one) for one in column])
-    return row, column, (rank, named, Column("probability", probabilities[row, column], ".8f"))
+    name_column = Column(names.kind, [names.short(label) for label in column])
+    return row, column, (rank, name_column, Column("probability", probabilities[row, column], ".8f"))
 
 
 def _telling_words(probabilities: np.ndarray, overall: np.ndarray, words: Names) -> list[tuple[str, float]]:
@@ -249,19 +268,22 @@ def _label_space(model: Any, labels: Names, label_sets: Any) -> tuple[Figure, ..
     blocks = [block[1] for block in label_sets] if isinstance(label_sets, Blocks) else [number_table(label_sets, "Y")]
     tables = [sparse.csr_array(block)[:, chosen].astype(np.float64) for block in blocks]
     together, n_rows = sum((table.T @ table).toarray() for table in tables), sum(table.shape[0] for table in tables)
-    seen = np.flatnonzero((np.diag(together) > 0) & (np.diag(together) < n_rows))
-    if len(seen) < 3:
+    varying = np.flatnonzero((np.diag(together) > 0) & (np.diag(together) < n_rows))
+    if len(varying) < 3:
         return ()
-    correlations = _correlations(together[np.ix_(seen, seen)], n_rows)
+    correlations = _correlations(together[np.ix_(varying, varying)], n_rows)
     if not (np.triu(correlations, 1) > 0).any():
         return ()
-    alike = _neighbours_together(correlations)
-    together = together[np.ix_(seen[alike], seen[alike])]
-    names, shown = [labels[label] for label in chosen[seen[alike]]], np.maximum(correlations[np.ix_(alike, alike)], 0)
+    order = _order_neighbours(correlations)
+    together = together[np.ix_(varying[order], varying[order])]
+    names, shades = (
+        [labels[label] for label in chosen[varying[order]]],
+        np.maximum(correlations[np.ix_(order, order)], 0),
+    )
     return (
         Figure(
             "label-space",
-            heat_map(shown, names, names, hover=partial(_pair, together, n_rows, names)),
+            heat_map(shades, names, names, hover=partial(_hover_of_pair, together, n_rows, names)),
             "Labels that go together",
             "Heat map of labels that go together; labels.csv holds the labels of every topic",
             f"The {len(names)} most frequent labels. The stronger the colour of a cell, the more its two labels are labels of "
@@ -281,23 +303,23 @@ def _correlations(together: np.ndarray, n_rows: int) -> np.ndarray:
     return about / np.outer(spread, spread)
 
 
-def _neighbours_together(together: np.ndarray) -> np.ndarray:
+def _order_neighbours(together: np.ndarray) -> np.ndarray:
     """An order in which labels that go together (n, n) stand side by side."""
     distances = np.clip(1 - (together + together.T) / 2, 0, None)
     np.fill_diagonal(distances, 0)
     return leaves_list(linkage(squareform(distances, checks=False), "average", optimal_ordering=True))
 
 
-def _pair(together: np.ndarray, n_rows: int, names: list[str], i: int, j: int) -> str:
+def _hover_of_pair(together: np.ndarray, n_rows: int, names: list[str], i: int, j: int) -> str:
     """What the cell of two labels, together in so many rows, says when it is pointed at."""
-    both, own, other = int(together[i, j]), together[i, i], together[j, j]
+    n_together, n_first, n_second = int(together[i, j]), together[i, i], together[j, j]
     if i == j:
-        return f"{shortened(names[i])}\n{count(both, 'document')}, {both / n_rows:.1%} of all"
+        return f"{shortened(names[i])}\n{count(n_together, 'document')}, {n_together / n_rows:.1%} of all"
     pair = f"{shortened(names[i])} and {shortened(names[j])}"
-    if not both:
+    if not n_together:
         return f"{pair}\nno document has both"
-    times = both * n_rows / (own * other)
-    return f"{pair}\n{count(both, 'document')} with both: {times:.1f} times as many as by chance"
+    ratio = n_together * n_rows / (n_first * n_second)
+    return f"{pair}\n{count(n_together, 'document')} with both: {ratio:.1f} times as many as by chance"
 
 
 # --- examples -------------------------------------------------------------------------------------------------------
@@ -308,7 +330,7 @@ class _Example(NamedTuple):
 
     number: int
     labels: list[tuple[str, bool]]
-    more: int
+    n_hidden: int
     predictions: list[tuple[str, float, bool, list[str]]]
 
 
@@ -321,31 +343,56 @@ def _examples(model: Any, X: Any, Y: Any, words: Names, labels: Names) -> list[_
     blocks = X if isinstance(X, Blocks) else Blocks.from_array(number_table(X), number_table(Y, "Y"))
     if len(blocks.shapes) < 2:
         return []
-    found = np.concatenate([block.start + _filled(block) for block in blocks])
-    chosen = found[np.unique(np.linspace(0, max(len(found) - 1, 0), min(_EXAMPLES, len(found))).round().astype(int))]
-    examples, named = [], copy.copy(model)
-    named.vocabulary, named.label_names = words, labels
+    complete_rows = np.concatenate([block.start + _find_complete_rows(block) for block in blocks])
+    chosen = complete_rows[
+        np.unique(
+            np.linspace(0, max(len(complete_rows) - 1, 0), min(_N_EXAMPLES, len(complete_rows))).round().astype(int)
+        )
+    ]
+    examples, named_model = [], copy.copy(model)
+    named_model.vocabulary, named_model.label_names = words, labels
     for block in blocks:
-        own = chosen[(chosen >= block.start) & (chosen < block.start + len(block.rows))] - block.start
-        if len(own):
-            rows, sets = (sparse.csr_array(part)[own] for part in block[:2])
-            told = named.explain(Blocks.from_array(rows), n_words=_EXAMPLE_WORDS)
-            each = zip(block.rows[own], np.split(sets.indices, sets.indptr[1:-1]), told, strict=True)
-            examples += [_example(int(row) + 1, np.sort(of_row).tolist(), one, labels) for row, of_row, one in each]
+        rows_of_block = chosen[(chosen >= block.start) & (chosen < block.start + len(block.rows))] - block.start
+        if len(rows_of_block):
+            rows, label_sets = (sparse.csr_array(part)[rows_of_block] for part in block[:2])
+            explanations = named_model.explain(Blocks.from_array(rows), n_words=_EXAMPLE_WORDS)
+            rows_with_labels = zip(
+                block.rows[rows_of_block],
+                np.split(label_sets.indices, label_sets.indptr[1:-1]),
+                explanations,
+                strict=True,
+            )
+            examples += [
+                _example(int(row) + 1, np.sort(labels_of_row).tolist(), explanations_of_row, labels)
+                for row, labels_of_row, explanations_of_row in rows_with_labels
+            ]
     return examples
 
 
-def _filled(block: Any) -> np.ndarray:
+def _find_complete_rows(block: Any) -> np.ndarray:
     """Rows of a block that have words and labels."""
     filled = [np.diff(sparse.csr_array(part).indptr) > 0 for part in block[:2]]
     return np.flatnonzero(filled[0] & filled[1])
 
 
-def _example(number: int, own: list[int], told: list[Any], labels: Names) -> _Example:
-    guessed = {one.label for one in told}
-    shown = sorted(own, key=lambda label: label not in guessed)[:_EXAMPLE_LABELS]
-    predictions = [(e.name, e.probability, e.label in own, [w for w, value in e.words if value > 0]) for e in told]
-    return _Example(number, [(labels[one], one in guessed) for one in shown], len(own) - len(shown), predictions)
+def _example(number: int, row_labels: list[int], explanations: list[Any], labels: Names) -> _Example:
+    predicted_labels = {explanation.label for explanation in explanations}
+    shown_labels = sorted(row_labels, key=lambda label: label not in predicted_labels)[:_EXAMPLE_LABELS]
+    predictions = [
+        (
+            explanation.name,
+            explanation.probability,
+            explanation.label in row_labels,
+            [w for w, value in explanation.words if value > 0],
+        )
+        for explanation in explanations
+    ]
+    return _Example(
+        number,
+        [(labels[explanation], explanation in predicted_labels) for explanation in shown_labels],
+        len(row_labels) - len(shown_labels),
+        predictions,
+    )
 
 
 # --- words about the whole ------------------------------------------------------------------------------------------

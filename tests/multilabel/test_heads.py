@@ -240,7 +240,7 @@ def test_rare_labels_are_told(words_of_labels):
     model = MomentMultiLabelClassifier(5, topics=False).fit(X, Y)
     rare = model.evidence_["rare labels"]
     assert rare.measured == "10 of 60"
-    assert "cannot be judged" in rare.meaning
+    assert "too seldom" in rare.meaning
     scores = np.tile(np.arange(6.0), (30, 1))
     labels = sparse.csr_array(np.tile([0, 0, 0, 0, 0, 1], (30, 1)))
     found = assess("", scores, labels, np.array([9.0, 9, 9, 9, 9, 4]))
@@ -445,8 +445,8 @@ def test_a_fit_without_topics(corpus, head, tmp_path):
     ("options", "message"),
     [
         ({"head": "bayes", "topics": False}, "head='bayes' predicts with the topics"),
-        ({"n_components": [2, 4], "topics": False}, "numbers of topics are compared"),
-        ({"n_components": "auto", "topics": False}, "numbers of topics are compared"),
+        ({"n_components": [2, 4], "topics": False}, "topics=False leaves no topics"),
+        ({"n_components": "auto", "topics": False}, "topics=False leaves no topics"),
         ({"topics": "no"}, "True or False is needed"),
     ],
 )

@@ -358,7 +358,7 @@ def test_labels_and_words_that_never_occur(corpus):
 
 
 def test_fewer_rows_than_the_square_of_topics_warn(corpus):
-    with pytest.warns(EvidenceWarning, match=r"50 rows are fewer than K\^2 = 64 for 8 topics"):
+    with pytest.warns(EvidenceWarning, match=r"50 rows; 8 topics need more than K\^2 = 64"):
         model = MomentMultiLabelClassifier(8).fit(corpus.X[:50], corpus.Y[:50])
     assert model.evidence_["documents against topics"].holds is False
 
@@ -374,11 +374,11 @@ def test_fewer_rows_than_the_square_of_topics_warn(corpus):
         (lambda X, Y: (X, None), "requires y to be passed"),
         (lambda X, Y: (X, np.zeros(500, int)), "one class"),
         (lambda X, Y: (X, np.full((500, 2), np.nan)), "Y contains NaN"),
-        (lambda X, Y: (X, np.array([["a", "b"]] * 500)), "label sets are tables of 0 and 1"),
+        (lambda X, Y: (X, np.array([["a", "b"]] * 500)), "expected a table of 0 and 1"),
         (lambda X, Y: (X, np.zeros((500, 2, 2))), "3 dimensions"),
         (lambda X, Y: (X, np.linspace(0, 1, 500)), "Y: Unknown label type"),
-        (lambda X, Y: (Blocks.from_array(X), None), "no labels"),
-        (lambda X, Y: (Blocks.from_array(X), Y), "make blocks of both"),
+        (lambda X, Y: (Blocks.from_array(X), None), "expected two, X and Y"),
+        (lambda X, Y: (Blocks.from_array(X), Y), "expected blocks of both"),
     ],
 )
 def test_bad_data(corpus, change, message):
@@ -427,7 +427,7 @@ def test_words_without_topics():
     rng = np.random.default_rng(0)
     X = rng.uniform(0.1, 1, (200, 6))
     Y = (X[:, :3] > 0.6).astype(int)
-    with pytest.warns(EvidenceWarning, match="The words carry no 3 topics"):
+    with pytest.warns(EvidenceWarning, match="The words carry fewer than 3 topics"):
         model = MomentMultiLabelClassifier(3).fit(X, Y)
     assert model.word_probabilities_.shape == (1, 6)
     assert not model.evidence_.topics.holds

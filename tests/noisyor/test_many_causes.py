@@ -213,7 +213,7 @@ def test_what_is_asked_says_more_than_frequent_findings(truth, model):
 def test_what_cannot_be_asked(model):
     with pytest.raises(LatentiaError, match="one row with NaN.*x has no NaN"):
         model.ask(np.zeros(130))
-    with pytest.raises(LatentiaError, match="this one has 2 rows"):
+    with pytest.raises(LatentiaError, match="x has 2 rows"):
         model.ask(np.full((2, 130), np.nan))
     with pytest.raises(LatentiaError, match="n=0"):
         model.ask(np.full(130, np.nan), 0)

@@ -77,9 +77,7 @@ def test_words_and_labels_of_topics(model, corpus, page):
 def test_metrics_and_facts(page):
     for text in ("0.640", "0.140", "2,515", "not defined", "4,880", "rows learned from"):
         assert text in page.cells
-    assert any(
-        "The first label that is predicted is right for 64% of the rows tested on" in cell for cell in page.cells
-    )
+    assert any("The first predicted label is right for 64% of the test rows" in cell for cell in page.cells)
 
 
 def test_examples_are_rows_with_their_labels_predictions_and_words(model, rows):
@@ -202,7 +200,7 @@ def test_without_topics_there_are_none_on_the_page(corpus, read_page, tmp_path):
 
 def test_a_verdict_speaks_of_predictions_where_these_do_not_use_the_topics(model, corpus):
     assert report_labels._sentence(model, []) == ""
-    assert report_labels._sentence(model, MEASURES).endswith("is right for 64% of the rows tested on.")
+    assert report_labels._sentence(model, MEASURES).endswith("is right for 64% of the test rows.")
     bayes = MomentMultiLabelClassifier(5, head="bayes").fit(corpus.X, corpus.Y)
     said = f"Expected error of a topic: {np.mean(bayes.evidence_.component_errors):.2f} on average"
     assert said in report_labels._sentence(bayes, MEASURES)
@@ -218,9 +216,9 @@ def test_names_count_as_the_source_counts():
 
 
 def test_names_and_parts_must_agree(model, rows, tmp_path):
-    with pytest.raises(LatentiaError, match="2 names of words and the model has 300"):
+    with pytest.raises(LatentiaError, match="2 names of words; expected 300"):
         write_labels_report(tmp_path / "r.html", model, vocabulary=["a", "b"])
-    with pytest.raises(LatentiaError, match="2 names of labels and the model has 30"):
+    with pytest.raises(LatentiaError, match="2 names of labels; expected 30"):
         write_labels_report(tmp_path / "r.html", model, label_names=["a", "b"])
     with pytest.raises(LatentiaError, match="make blocks of both"):
         write_labels_report(tmp_path / "r.html", model, Blocks.from_array(rows[0]), rows[1])

@@ -133,10 +133,10 @@ def labels(
         "head": head, "topics": not no_topics, "moments": moments, "refine": refine, "vocabulary": data.train.words,
         "label_names": data.train.labels,
     }  # fmt: skip
-    learned = _Learned(data, parameters, top)
+    learned = _Learning(data, parameters, top)
     return learn(
         results, source.name, sizes, learned.fit, learned.summary, reading=reading | {"top": top},
-        compare=learned.comparison, first=learned.test, said=learned.said,
+        compare=learned.comparison, first=learned.test, said=learned.describe,
     )  # fmt: skip
 
 
@@ -144,8 +144,8 @@ def labels(
 class _Data:
     """Rows to learn from, and to test on.
 
-    Where ``held`` is true the rows to test on are some of the others, and a model of the rest is tested. ``lines`` are the
-    places of the rows to test on in their file, where these are not their numbers.
+    If ``is_held_out``, the rows to test on are some of the training rows, and a model of the rest is tested. ``lines`` are the
+    places of the test rows in their file, if these are not their numbers.
     """
 
     train: Labelled
@@ -164,14 +164,14 @@ class _Data:
         return Names("label", self.train.labels, self.train.first[1])
 
     def split_for_comparison(self) -> tuple[Blocks, Blocks, str]:
-        """Rows that a model is learned from and measured on, where one is, and what the latter are."""
+        """Return rows to learn from and rows to measure on, with a description of the latter."""
         if self.test is None or self.is_held_out:
             return *hold_out(self.train.rows, self.train.source), "one row in ten"
         return self.train.rows, self.test, "the rows of --test"
 
 
 def _read(source: Path, test: Path | None, options: dict[str, Any], read_options: ReadOptions) -> _Data:
-    """Everything that the command needs, checked as far as that takes no fit; of texts alone one in ten is held out."""
+    """Read and check all data of the command; of texts without test rows one in ten is held out."""
     options = options | {
         "encoding": read_options.encoding,
         "cache": read_options.cache,
@@ -191,15 +191,15 @@ def _read(source: Path, test: Path | None, options: dict[str, Any], read_options
 
 @dataclass
 class _Predictions:
-    """What is kept of predictions: the first labels of every row, block by block, and how long it took."""
+    """Record of predictions: the first labels of every row, block by block, and the seconds they took."""
 
     first: list[np.ndarray] = field(default_factory=list)
     seconds: float = 0.0
 
 
 @dataclass
-class _Learned:
-    """Fits, predictions for the test rows and how good they are: known once `test` has been called."""
+class _Learning:
+    """Fits, predictions for the test rows, and their measures, known after a call of `test`."""
 
     data: _Data
     options: dict[str, Any]
@@ -209,14 +209,14 @@ class _Learned:
     measures: list[dict[str, Any]] = field(default_factory=list)
 
     def fit(self, size: int | None) -> Any:
-        """The model of all rows, and how long it takes."""
+        """Fit the model of all rows, and measure the time."""
         start = perf_counter()
         model = MomentMultiLabelClassifier(size, **self.options).fit(self.data.train.rows)  # type: ignore[arg-type]
         self.seconds = perf_counter() - start
         return model
 
     def comparison(self) -> Comparison:
-        """Measures on the rows of --test, or else models of nine tenths of the rows and measures on the others."""
+        """Compare numbers of topics on the rows of --test, else on one row in ten."""
         (train, test, tested_on), options = self.data.split_for_comparison(), self.options | {"verbose": False}
 
         def measure(model: Any) -> dict[str, Any]:
@@ -229,11 +229,11 @@ class _Learned:
         )  # fmt: skip
 
     def test(self, folder: Path, model: Any) -> None:
-        """Write the best labels of every test row as they are found, keep the first few, and measure these."""
+        """Write the best labels of every test row, keep the first few, and measure these."""
         data, test = self.data, self.data.test
         if test is None:
             return
-        if data.is_held_out:  # a model of the same kind that has not seen them
+        if data.is_held_out:  # fit a model of the same kind without the test rows
             model = (
                 clone(model)
                 .set_params(n_components=model.n_components, verbose=False)
@@ -246,7 +246,7 @@ class _Learned:
         self.measures = [auc_measure(model, test), *ranking_measures(model, test, first, data.train.rows.n_rows)]
 
     def summary(self, model: Any, _: Any) -> Summary:
-        """What the page says, and files."""
+        """Summarise the model for the page and files."""
         data = self.data
         return summarize_labels(
             model, None if data.is_held_out else data.test, vocabulary=data.words, label_names=data.labels,
@@ -255,25 +255,25 @@ class _Learned:
             label_sets=data.train.rows,
         )  # fmt: skip
 
-    def said(self, model: Any) -> Iterator[str]:
-        """What it took, and what predicts."""
+    def describe(self, model: Any) -> Iterator[str]:
+        """Yield lines on cost, head and predictions."""
         memory = f"; {_peak_memory()} of memory at most" if _peak_memory() else ""
         yield f"Learned in {self.seconds:.1f} seconds and {model.n_passes_} passes over the data{memory}."
         if model.head_ != "bayes":
-            yield f"Labels are predicted by {model.evidence_['head'].split_for_comparison}."
+            yield f"Labels are predicted by {model.evidence_['head'].measured}."
         if self.data.test is not None:
             rows, seconds = count(self.data.test.n_rows, "row"), self.predicted.seconds
             yield f"Predicted {rows} in {seconds:.2f} seconds, {self.speed} rows per second."
 
     def _facts(self, model: Any) -> list[tuple[str, str]]:
-        """Headline numbers for the report."""
+        """List the headline numbers of the report."""
         sizes = zip(
             ("rows learned from", "words", "labels"), (f"{size:,}" for size in self.data.train.size), strict=True
         )
         cost = ("to learn", f"{self.seconds:.1f} s"), ("of memory at most", _peak_memory())
         facts = [*sizes, ("passes over the data", str(model.n_passes_)), *cost]
         if self.data.test is not None:
-            facts += [("rows tested on", f"{self.data.test.n_rows:,}"), ("rows predicted per second", self.speed)]
+            facts += [("test rows", f"{self.data.test.n_rows:,}"), ("rows predicted per second", self.speed)]
         return [fact for fact in facts if fact[1]]
 
     @property
@@ -285,7 +285,7 @@ class _Learned:
 def _predictions(
     model: Any, rows: Blocks, labels: Names, n_top: int, progress: bool, record: _Predictions, lines: list[str] | None = None
 ) -> Iterator[list[Any]]:  # fmt: skip
-    """The best labels of every row, as they are found; ``seen`` keeps the first few."""
+    """Yield the best labels of every row; ``record`` keeps the first few."""
     with progress_bar(progress and "predicting", rows.n_rows, "rows") as advance:
         for block in rows:
             start = perf_counter()
@@ -301,7 +301,7 @@ def _predictions(
 
 
 def _peak_memory() -> str:
-    """The most memory that this process has held, where the system tells."""
+    """Return the peak memory of this process, if the system reports it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -316,7 +316,7 @@ def _peak_memory() -> str:
 def apply_labels(
     model: Any, source: Path, read_options: ReadOptions, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
-    """Read other rows; gives the function that writes their labels."""
+    """Read other rows; return the function that writes their labels."""
     reading = model.reading_ or {"zero_based": True}
     lines: list[str] | None = None
     if "column" in reading:
@@ -324,7 +324,7 @@ def apply_labels(
         rows, lines = corpus.blocks, corpus.names
     else:
         if column is not None or split is not None:
-            raise LatentiaError("--column and --split: the model was not learned from texts; leave them out.")
+            raise LatentiaError("--column and --split need a model of texts. Leave them out.")
         numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
         rows = read_rows(
             source, model.n_features_in_, **numbers, cache=read_options.cache, progress=read_options.progress

@@ -31,18 +31,18 @@ from ._tables import Labels, Table, announce, binary, described, quoted, read_nu
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _EXPECTED_VALUES = "findings are 1 (present) or 0 (absent)"
-_BATCH, _SLOW_BATCH = 2000, 50  # rows between two steps of the bar
+_BATCH, _SLOW_BATCH = 2000, 50  # rows between two steps of the progress bar
 _METHOD_NAMES = {
     ENUMERATION: "exact",
     QUICKSCORE: "exact",
     SAMPLING: "sampled",
     SEARCH: "likely",
-}  # how posteriors were found
-_MAX_FAST_CAUSES = 14  # causes, up to which every row takes the same short time
+}  # methods of posteriors
+_MAX_FAST_CAUSES = 14  # causes up to which every row takes the same short time
 _N_EXAMPLES, _MAX_EXAMPLE_FINDINGS = (
     3,
     14,
-)  # rows that the report explains unless --row names others, and the findings they have at most
+)  # rows explained without --row, and their largest number of findings
 
 
 def noisy_or(
@@ -94,11 +94,11 @@ def noisy_or(
     """
     sizes = parse_sizes(k, "causes")
     if prior is not None and not 0 < prior < 1:
-        raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
+        raise LatentiaError(f"--prior {prior}: expected a share between 0 and 1. Leave --prior out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
     read_options, cause_names = run.reading(missing, ("keep", "drop")).of_two_values(), _names(name)
     if baskets and (ignore or (columns and rows != "long")):
-        raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
+        raise LatentiaError("--baskets: the file has no columns. Leave --columns and --ignore out.")
     if rows is not None and not baskets:
         raise LatentiaError("--rows: belongs to --baskets.")
     data = (
@@ -130,8 +130,8 @@ def noisy_or(
         _write_posteriors(folder / _POSTERIORS, model, data)
 
     return learn(
-        results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, cause_names), build_summary, more=write_files,
-        described=described(data),
+        results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, cause_names), build_summary,
+        more=write_files, described=described(data),
         reading={"columns": list(data.columns), "baskets": baskets}
         | ({"rows": rows, "pair": split_names(columns)} if rows else {}),
         compare=lambda: _comparison(data, options | {"verbose": False}),
@@ -142,10 +142,10 @@ def noisy_or(
 
 
 def _remedy(columns: Sequence[str]) -> str:
-    """What to do about columns of other values."""
+    """Advise on columns of other values."""
     return (
-        f"Exclude what is no finding with --ignore {quoted(columns)}, or name the findings with --columns; cut measured "
-        "values at a threshold first."
+        f"Exclude columns that are no findings with --ignore {quoted(columns)}, or name the findings with --columns. Cut "
+        "measured values at a threshold first."
     )
 
 
@@ -158,7 +158,7 @@ def _read_baskets(
     rows: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Table:
-    """Baskets as a table of these items, or of all that are in so many."""
+    """Read baskets as a table of the given items, or of all items in at least ``min_df`` baskets."""
     baskets, lines = read_baskets(
         path, rows=rows, empty=read_options.asked.empty, encoding=read_options.encoding, columns=columns
     )
@@ -167,28 +167,28 @@ def _read_baskets(
 
 
 def _read_findings(path: Path, columns: str | None, ignore: str | None, read_options: ReadOptions) -> Table:
-    """Columns of 0 and 1, which are announced."""
+    """Read and announce columns of 0 and 1."""
     reason = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
     data = binary(read_numbers(path, columns, ignore, 3, reason, read_options), _EXPECTED_VALUES, _remedy)
     if not sparse.issparse(data.values) and data.values.dtype.kind == "f":
         share = percent(float(np.isnan(data.values).mean()))
-        say(f"{share} of the cells are empty and are taken as not known (--missing drop leaves rows out).")
+        say(f"{share} of the cells are empty and are taken as unknown (--missing drop leaves rows out).")
     return data
 
 
 def _names(texts: list[str] | None) -> dict[int, str]:
-    """Names of causes by number."""
+    """Return names of causes by number."""
     names = {}
     for text in texts or []:
         number, equals, name = text.partition("=")
         if not equals or not number.strip().isdigit() or not name.strip():
-            raise LatentiaError(f'--name {text}: a number and a name are needed, such as --name 0="the flu".')
+            raise LatentiaError(f'--name {text}: expected a number and a name, such as --name 0="the flu".')
         names[int(number)] = name.strip()
     return names
 
 
 def _places(data: Table, row_numbers: list[int] | None) -> list[int]:
-    """Positions of the rows to explain: those of --row, or else the first that have few findings."""
+    """Return positions of the rows to explain: those of --row, else the first with few findings."""
     if not row_numbers:
         present = np.asarray((data.values == 1).sum(axis=1)).ravel()
         return [int(i) for i in np.flatnonzero((present > 0) & (present <= _MAX_EXAMPLE_FINDINGS))[:_N_EXAMPLES]]
@@ -196,7 +196,7 @@ def _places(data: Table, row_numbers: list[int] | None) -> list[int]:
     for number in row_numbers:
         if number not in places:
             raise LatentiaError(
-                f"--row {number}: {data.source} has no row there. They begin in {data.unit} {data.rows[0]} and end in "
+                f"--row {number}: {data.source} has no row there. Rows begin in {data.unit} {data.rows[0]} and end in "
                 f"{data.unit} {data.rows[-1]}."
             )
     return [places[number] for number in dict.fromkeys(row_numbers)]
@@ -213,7 +213,7 @@ def _fit(
 
 
 def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
-    """Models of nine tenths of the rows, and the likelihood that each gives to the others."""
+    """Compare models of nine tenths of the rows by the likelihood that they give to the others."""
     train, test = hold_out(data.values, data.source)
     score, behind = "held-out log-likelihood", "behind the highest"
     best = highest(score, "{} causes have the highest held-out log-likelihood and are fitted on all rows.")
@@ -230,11 +230,11 @@ def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
 
     def choose(rows: Rows) -> tuple[int, str]:
         top = max(row[score] for row in rows)
-        for row in rows:  # tells numbers apart that look alike with three digits
+        for row in rows:  # shows differences that three digits hide
             row[behind] = row[score] - top
         size, text = best(rows)
         if any(sampled):
-            text += " Of rows with many findings it is a lower bound where there are many causes."
+            text += " With many causes it is a lower bound for rows with many findings."
         return size, text
 
     return Comparison(
@@ -243,7 +243,7 @@ def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
 
 
 def _posteriors(model: Any, X: Any, progress: str = "") -> Iterator[Posteriors]:
-    """Posteriors of some rows at a time, with a bar."""
+    """Yield posteriors of batches of rows, with a progress bar."""
     step = _BATCH if len(model.priors_) <= _MAX_FAST_CAUSES else _SLOW_BATCH
     with progress_bar(progress, X.shape[0], "rows") as advance:
         for start in range(0, X.shape[0], step):
@@ -253,7 +253,7 @@ def _posteriors(model: Any, X: Any, progress: str = "") -> Iterator[Posteriors]:
 
 
 def _explain(model: Any, data: Table, places: list[int], progress: bool) -> list[Diagnosis]:
-    """What is said of some rows, with a bar."""
+    """Explain some rows, with a progress bar."""
     diagnoses = []
     with progress_bar(progress and "explaining", len(places), "rows") as advance:
         for place in places:
@@ -266,7 +266,7 @@ def _explain(model: Any, data: Table, places: list[int], progress: bool) -> list
 
 
 def _write_posteriors(path: Path, model: Any, data: Table, ask: int = 0) -> None:
-    """The probability of every cause in every row, and so many findings to ask for next."""
+    """Write the probability of every cause in every row, and the names of ``ask`` findings to ask for next."""
     labels = Labels(data.rows, data.names)
     header = [*labels.head, *model.cause_names_, "accuracy", "method", *(["ask next"] if ask else [])]
     cells_and_rows = zip(_probabilities(model, data, labels), data.values, strict=True) if ask else ()
@@ -275,7 +275,7 @@ def _write_posteriors(path: Path, model: Any, data: Table, ask: int = 0) -> None
 
 
 def _to_ask(model: Any, row: np.ndarray, n: int) -> str:
-    """Names of the findings that are expected to say most of the causes, of those that are not known."""
+    """List the unknown findings that are expected to tell most about the causes."""
     if row.dtype.kind != "f" or not np.isnan(row).any():
         return ""
     return "; ".join(question.finding for question in model.ask(row, n))
@@ -293,13 +293,13 @@ def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any
 
 
 def apply_noisy_or(model: Any, source: Path, read_options: ReadOptions, ask: int = 0) -> Callable[[Path], object]:
-    """Read other rows; gives the function that writes the probabilities of their causes, and what to ask for next."""
+    """Read other rows; return the function that writes the probabilities of their causes, and what to ask for next."""
     names = model.column_names
     if names is not None and model.reading_.get("baskets"):
         rows, pair = model.reading_.get("rows"), model.reading_.get("pair")
         data = _read_baskets(source, read_options, items=names, rows=rows, columns=pair)
         if ask:
-            raise LatentiaError("--ask: what a basket does not hold is absent, and nothing of it is left to ask for.")
+            raise LatentiaError("--ask: baskets have no unknown items to ask for. Leave --ask out.")
         return lambda path: _write_posteriors(path, model, data)
     data = binary(read_like(model, source, read_options), _EXPECTED_VALUES)
     return lambda path: _write_posteriors(path, model, data, ask)

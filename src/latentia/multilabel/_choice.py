@@ -1,7 +1,7 @@
-"""Which head: those that the data's size allows, compared on a fifth of the rows, and fitted to all of them.
+"""Choice of the head: heads that the size of the data allows are compared on a fifth of the rows; the best is fitted to all.
 
-Everything here has the rows in memory. Work and memory are bounded before anything is read, by sizes that the first pass has
-counted; beyond the bounds the moment head is the one there is, and costs no pass more.
+The rows are in memory here. Work and memory are bounded in advance, by sizes that the first pass has counted; beyond the bounds
+the moment head is used, which needs no further pass.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from ._held_out import Assessment, assess, precision_of
 from ._naive_bayes import naive_bayes
 from .moments import DocumentCounts
 
-_N_FOLDS = 5  # of the rows, one of which is held out
-_MIN_ROWS = 50  # rows, with fewer of which nothing is compared
-_MAX_ENTRIES = 1 << 25  # of the features, in memory
-_MAX_SCORES = 1 << 27  # rows x labels
-_MAX_COEFFICIENTS = 1 << 24
-_MAX_SPARSE_FLOPS, _MAX_DENSE_FLOPS = 4e9, 4e10  # flops of a step
-_MAX_EQUATIONS = 1000  # of ridge regression on all words, where it is one head of several
-_MAX_HELD_OUT_SCORES = 1 << 24
+_N_FOLDS = 5  # folds of the rows, one of which is held out
+_MIN_ROWS = 50  # with fewer rows heads are not compared
+_MAX_ENTRIES = 1 << 25  # entries of the features in memory
+_MAX_SCORES = 1 << 27  # rows times labels of a comparison
+_MAX_COEFFICIENTS = 1 << 24  # words times labels of a head on all words
+_MAX_SPARSE_FLOPS, _MAX_DENSE_FLOPS = 4e9, 4e10  # flops of a step of logistic regression, on words and in directions
+_MAX_EQUATIONS = 1000  # size of ridge regression on all words, if it is one of several heads
+_MAX_HELD_OUT_SCORES = 1 << 24  # rows times labels that a head is judged on
 
 
 @dataclass(frozen=True)
 class Heads:
-    """Heads that are compared.
+    """Kinds of heads to compare.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Heads:
 
 
 class Chosen(NamedTuple):
-    """A head, what rows that had no part in their scores say of it, its probabilities, and how it was found."""
+    """The chosen head, its assessment on held-out rows, its probabilities, and a text on the comparison."""
 
     head: LinearHead
     assessment: Assessment | None
@@ -57,7 +57,7 @@ class Chosen(NamedTuple):
 
 
 def choose_kinds(head: str, counts: DocumentCounts, n_components: int) -> Heads | None:
-    """Heads to compare in memory; None where the moment head alone is to be fitted in the passes."""
+    """Return the kinds of heads to compare in memory; None for the moment head alone, fitted in the passes."""
     n, d, n_labels = counts.n_rows, len(counts.document_frequency), len(counts.label_counts)
     entries = float(counts.powers[0])
     fits_words = d * n_labels <= _MAX_COEFFICIENTS
@@ -79,7 +79,7 @@ def choose_kinds(head: str, counts: DocumentCounts, n_components: int) -> Heads 
 
 
 class _RowCollector:
-    """In-place statistic: features and labels of all rows, in their order."""
+    """In-place statistic that collects features and labels of all rows, in their order."""
 
     def zero(self) -> list[tuple[Any, Any]]:
         return []
@@ -92,14 +92,14 @@ class _RowCollector:
 
 
 def rows_in_memory(n_jobs: int | None) -> Plan:
-    """Plan of one pass over blocks (C, Y, F) whose result is `Rows`."""
+    """Plan one pass over blocks (C, Y, F) whose result is `Rows`."""
     (pairs,) = yield [_RowCollector()]
     features, labels = (sparse.vstack([pair[i] for pair in pairs], format="csr") for i in (0, 1))
     return Rows(_tidy(features, np.float32), _tidy(labels, np.int8), n_jobs)
 
 
 def _tidy(table: Any, dtype: Any) -> sparse.csr_array:
-    """Without stored zeros, and with the types that compiled kernels are made for."""
+    """Return a table without stored zeros, with the types that kernels are compiled for."""
     table = sparse.csr_array(table, dtype=dtype)
     table.sum_duplicates()
     table.eliminate_zeros()
@@ -112,7 +112,7 @@ def _tidy(table: Any, dtype: Any) -> sparse.csr_array:
 
 
 class _Candidate(NamedTuple):
-    """A head of some rows, by what it takes to fit it again, and its scores for the others."""
+    """A candidate head fitted to some rows: its parameters, and its scores for the others."""
 
     name: str
     scores: np.ndarray
@@ -122,10 +122,10 @@ class _Candidate(NamedTuple):
 
 
 def choose(rows: Rows, heads: Heads, n_components: int, random_state: int) -> Chosen:
-    """The head that ranks labels best on a fifth of the rows, fitted to all of them."""
+    """Choose the head that ranks labels best on a fifth of the rows, and fit it to all rows."""
     part, rest = _halves(rows, random_state)
     edge = _edge(rows)
-    if part is None or rest is None:  # nothing can be compared
+    if part is None or rest is None:  # too few rows to compare heads
         untried = _Candidate("", np.empty(0), heads.kinds[0], STRENGTHS[-1], SHARES[0])
         head = _fitted(rows, untried, heads, n_components, random_state, None)
         return Chosen(head, None, Calibration(head.kind == "logistic", edge), "")
@@ -145,7 +145,7 @@ def choose(rows: Rows, heads: Heads, n_components: int, random_state: int) -> Ch
 
 
 def _halves(rows: Rows, random_state: int) -> tuple[Rows | None, Rows | None]:
-    """Rows to learn from and rows held out; neighbours and copies stay together. None where one side has nothing to say."""
+    """Split rows into those to learn from and those held out, copies together; None if one side has too few labels."""
     n, n_labels = rows.labels.shape
     folds = assign_folds(Blocks.from_array(rows.features, rows.labels), random_state, _N_FOLDS)
     is_held_out = folds.of(np.arange(n)) == 0
@@ -158,7 +158,7 @@ def _halves(rows: Rows, random_state: int) -> tuple[Rows | None, Rows | None]:
 def _fit_candidates(
     part: Rows, rest: Rows, heads: Heads, moment: LinearHead | None, logistic: LogisticHeads | None
 ) -> Iterator[_Candidate]:
-    """Heads of a part of the rows with their scores for the rest; of equal ones the first is taken."""
+    """Yield heads fitted to a part of the rows, with their scores for the rest; the first of equal ones wins."""
     if logistic is not None:
         ridge_scores = logistic.moment.scores(rest.features, rest.n_jobs)
         for strength in STRENGTHS:
@@ -175,20 +175,20 @@ def _fit_candidates(
 def _fitted(
     rows: Rows, candidate: _Candidate, heads: Heads, n_components: int, random_state: int, start: LogisticHeads | None
 ) -> LinearHead:
-    """The head of all rows; logistic regression starts from that of a part."""
+    """Fit a candidate to all rows; logistic regression starts from the weights of a part."""
     if candidate.kind == "full":
         return full_ridge(rows)
     moment = moment_head(rows, n_components, random_state)
     if candidate.kind == "ridge":
         return moment
     logistic = LogisticHeads.prepare(rows, moment, heads.directions, random_state)
-    if start is not None and not heads.directions:  # directions of other rows are others
+    if start is not None and not heads.directions:  # other rows have other directions
         logistic.start = start.start
     return logistic.add_ridge(logistic.head(candidate.strength), candidate.share)
 
 
 def _summarise(candidates: list[_Candidate], values: list[float]) -> str:
-    """Of every kind of head the best one and what it reached."""
+    """List the best head of every kind with its value, as text."""
     best: dict[str, tuple[float, str]] = {}
     for candidate, value in zip(candidates, values, strict=True):
         if candidate.kind not in best or value > best[candidate.kind][0]:
@@ -202,15 +202,15 @@ def _edge(rows: Rows) -> float:
 
 
 def edge_of(frequencies: np.ndarray) -> float:
-    """Where scores of least squares are bent: the mean frequency of a label, (L,), within reason."""
+    """Return the score below which those of least squares are bent: the mean label frequency, within bounds."""
     return float(np.clip(frequencies.mean(), 1e-6, 0.25))
 
 
 def leave_own_labels_out(head: LinearHead, blocks: Blocks, counts: DocumentCounts) -> Chosen:
-    """The moment head with scores of some rows that leave out what their own labels added to them.
+    """Assess the moment head on scores of some rows without the contribution of their own labels.
 
     In ridge regression on given directions that is (s - h y) / (1 - h) with the leverage h of the row; the directions are those
-    of all rows. Some blocks (C, Y, F) are read, and there is no pass.
+    of all rows. It reads some blocks (C, Y, F), and needs no pass.
     """
     n_labels = len(counts.label_counts)
     _, labels, features = sample_rows(blocks, int(np.clip(_MAX_HELD_OUT_SCORES // max(n_labels, 1), _MIN_ROWS, 2000)))

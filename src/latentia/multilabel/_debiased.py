@@ -1,4 +1,4 @@
-"""The generative parameters without the biases of Algorithm 1: moments of different words."""
+"""Topics without the bias of Algorithm 1, from moments of different words."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _OVERSAMPLE = 12
 _MAX_WORDS = 1 << 14
 _ROUNDS = 2
 _MIN_ROOT = 1e-6
-_MIN_SHARE = 0.1  # of 1 / K, below which the weight of a topic is noise
+_MIN_SHARE = 0.1  # weight of a topic, in units of 1 / K, below which it is noise
 _MAX_COMPLETED_TOPICS, _MAX_COMPLETIONS, _COMPLETION_TOL = 20, 10, 1e-3
-_MAX_POLAR_STEPS = 40  # components that stand out of the noise are settled by then, and the others never are
+_MAX_POLAR_STEPS = 40  # components above the noise have converged by then; the others never do
 
 
 def recover_topics(
@@ -45,7 +45,7 @@ def recover_topics(
 
 
 def _plan(documents: Documents, n_components: int, folds: Folds) -> Plan:
-    """Plan of four passes whose result is `Recovered`, or the `LatentiaError` that says why there are no such topics."""
+    """Plan four passes whose result is `Recovered`, or the `LatentiaError` that says why there are no such topics."""
     counts, factors = documents.counts, Factors(falling=not documents.occurrences)
     overall, n_jobs = documents.words, documents.passes.n_jobs
     words, codes = frequent_words(counts.document_frequency, _MAX_WORDS)
@@ -53,7 +53,7 @@ def _plan(documents: Documents, n_components: int, folds: Folds) -> Plan:
     width = min(n_components + _OVERSAMPLE, len(words))
     basis = cholesky_qr(np.random.default_rng(folds.seed).standard_normal((len(words), width)))
     for _ in range(_ROUNDS):
-        # With its diagonal M_2 is positive, and in these coordinates for occurrences the diagonal is one.
+        # With its diagonal M_2 is positive; for occurrences the diagonal is one in these coordinates.
         ((products, _),) = yield [OccurrenceProducts((scale * basis).astype(np.float32), codes, factors)]
         basis = cholesky_qr(scale * products)
     moments = OccurrenceMoments(scale * basis, codes, factors, folds, single=True)
@@ -81,12 +81,12 @@ def _plan(documents: Documents, n_components: int, folds: Folds) -> Plan:
 
 
 def _probabilities(estimates: Topics, overall: np.ndarray, factors: Factors, n_components: int) -> Topics:
-    """Probabilities from estimates, which are changed; ``overall`` are those of the words in all documents."""
-    # A topic whose share is noise has probabilities out of all bounds: its share is lifted.
+    """Turn estimates into probabilities, in place; ``overall`` are the word probabilities of all documents."""
+    # If the share of a topic is noise, its probabilities are far too large: raise the share.
     shares = np.maximum(estimates.weights, _MIN_SHARE / n_components)
     np.multiply(estimates.words, np.sqrt(estimates.weights / shares)[:, None], out=estimates.words)
     np.clip(estimates.words, 0, 1, out=estimates.words)
-    estimates.words[estimates.words.sum(axis=1) == 0] = overall  # a topic of noise alone
+    estimates.words[estimates.words.sum(axis=1) == 0] = overall  # the topic is noise
     np.clip(estimates.labels, 0, 1, out=estimates.labels)
     return Topics(
         distributions(estimates.words, overall) if factors.falling else estimates.words,
@@ -96,10 +96,10 @@ def _probabilities(estimates: Topics, overall: np.ndarray, factors: Factors, n_c
 
 
 def _complete_diagonal(parts: PartMoments, n_components: int) -> WhitenedDecomposition:
-    """Decompose the moments of all documents, with the diagonal that their own topics say they have.
+    """Decompose the moments of all documents, completed by the diagonal of the topics.
 
-    Occurrences have moments of different words only. The diagonal of the model is found with the topics in turn: a few
-    rounds where topics are few, and one where a round is dear and words are many, so that the diagonal is little.
+    Occurrences have moments of different words only. The diagonal of the model and the topics are computed in turn: up to ten
+    rounds with few topics, and one with many, where a round is expensive and the diagonal is small.
     """
     groups, seed = parts.folds.all, parts.folds.seed
     fit = _decompose(parts.combine(groups), n_components, seed)
@@ -123,15 +123,15 @@ def _complete_diagonal(parts: PartMoments, n_components: int) -> WhitenedDecompo
 
 
 def _clip_to_bounds(words: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Word probabilities (F, K) and weights (K,) within bounds; weights that are noise are lifted."""
+    """Clip word probabilities (F, K) and weights (K,) to their bounds; raise weights that are noise."""
     lifted = np.maximum(roots, np.sqrt(_MIN_SHARE / len(roots)))
     return np.clip(words * (roots / lifted), 0, 1), lifted**2 / (lifted**2).sum()
 
 
 def _correct_labels(labels: np.ndarray, words: np.ndarray, roots: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Label probabilities (L, K) from their moments with pairs of different words.
+    """Return label probabilities (L, K) from their moments with pairs of different words.
 
-    These are gamma_j - sum_k gamma_k pi_k sum_v mu_kv^2 g_vj^2: a linear system of size K.
+    The moments are gamma_j - sum_k gamma_k pi_k sum_v mu_kv^2 g_vj^2: a linear system of size K.
     """
     bounded, weights = _clip_to_bounds(words, roots)
     diagonal_part = weights[:, None] * ((bounded**2).T @ directions**2)
@@ -139,7 +139,7 @@ def _correct_labels(labels: np.ndarray, words: np.ndarray, roots: np.ndarray, di
 
 
 def recover_part(parts: PartMoments, groups: Sequence[int], n_components: int, labels: np.ndarray) -> Topics:
-    """Topics from the documents of some groups: of the frequent words, (K, F), and with the given labels for all, (L,)."""
+    """Recover topics of some groups of documents: frequent words alone, (K, F), and the same labels for all topics, (L,)."""
     part = parts.combine(groups)
     fit = _decompose(part, n_components, parts.folds.seed)
     directions, roots = _directions(fit, part)
@@ -151,24 +151,25 @@ def recover_part(parts: PartMoments, groups: Sequence[int], n_components: int, l
 def _decompose(moments: WordMoments, n_components: int, random_state: int) -> WhitenedDecomposition:
     """Decompose the moments of all documents or of a part.
 
-    Where pairs of different words carry fewer components than asked for, as much of the diagonal is kept as lifts the
-    last eigenvalue to the size of the noise.
+    If pairs of different words carry too few components, a diagonal is added that raises the last eigenvalue to the noise.
     """
     values = np.linalg.eigvalsh(moments.second)
     if not values[-1] > 0 or not moments.third.any():
-        raise LatentiaError("No two different words occur together more often than by chance: there are no topics.")
+        raise LatentiaError(
+            "No two different words occur together more often than by chance: there are no topics. Use topics=False."
+        )
     diagonal = max(0.0, -values[0] - values[-n_components])
     second = moments.second + diagonal * np.eye(len(values))
-    with one_blas_thread():  # hundreds of small products and singular values, for which threads only wait
+    with one_blas_thread():  # hundreds of small products and decompositions, which threads only slow down
         return decompose_whitened(
             second, moments.third, n_components, random_state, n_init=1, max_iter=_MAX_POLAR_STEPS
         )
 
 
 def _directions(fit: WhitenedDecomposition, moments: WordMoments) -> tuple[np.ndarray, np.ndarray]:
-    """W v_k in columns, (b, K), and the roots of the weights, E[z]^T W v_k, (K,)."""
+    """Return W v_k in columns, (b, K), and the roots of the weights, E[z]^T W v_k, (K,)."""
     directions = fit.whitening.matrix @ fit.vectors.T
     roots = moments.first @ directions
-    if len(roots) == 1:  # no tensor has settled the sign
+    if len(roots) == 1:  # the tensor does not determine the sign
         directions, roots = directions * np.sign(roots), np.abs(roots)
     return directions, np.maximum(roots, _MIN_ROOT)

@@ -1,4 +1,4 @@
-"""What the theorem of multi-label learning by moments assumes, measured."""
+"""Evidence on predictions and topics of multi-label learning."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from ._likelihood import log_probabilities, topic_rows
 from ._topics import SMOOTHING, Recovered, Topics
 from .moments import DocumentCounts
 
-_MAX_LIMIT = 0.4
-_DELTA = 0.05
-_MAX_MISFIT = 3.0  # moments without a diagonal are completed by the fit, which leaves more than noise
-_NOISE_FACTOR = 2.0  # times the noise, which halves understate: they share the coordinates
-_MAX_DISTANCE = 2.0
-_DEVIATIONS = 2.0  # of a gain that do not count
-_HEAD_DEVIATIONS = 3.0  # of the gain of a head that was chosen on the same rows
-_MIN_RARE_PREDICTIONS = 20  # predictions of rare labels, of fewer of which nothing is said
+_MAX_LIMIT = 0.4  # largest l1 error up to which a topic counts as recovered
+_DELTA = 0.05  # probability that the theorem's bound fails
+_MAX_MISFIT = 3.0  # residual in units of the noise; the completed diagonal leaves more than noise
+_NOISE_FACTOR = 2.0  # multiple of the noise of a real direction: halves share coordinates, which understates the noise
+_MAX_DISTANCE = 2.0  # largest l1 distance
+_DEVIATIONS = 2.0  # standard errors of a gain that pass for noise
+_HEAD_DEVIATIONS = 3.0  # the same for a head that was chosen on these rows
+_MIN_RARE_PREDICTIONS = 20  # fewer predictions of rare labels cannot be judged
 _HEAD_NAMES = {
     "ridge": "ridge regression on supervised directions", "full": "ridge regression on all words",
     "logistic": "logistic regression",
@@ -62,14 +62,14 @@ def weigh_evidence(
     parts: PartErrors,
     first_half_topics: Topics | None,
 ) -> Evidence:
-    """The evidence of a fitted `MomentMultiLabelClassifier`, of its predictions where these do not use the topics.
+    """Weigh the evidence on a fitted `MomentMultiLabelClassifier`: on its predictions if these do not use the topics.
 
-    ``half`` are topics of the first half of the documents.
+    ``first_half_topics`` are topics of the first half of the documents.
     """
     words, counts = model.word_probabilities_, documents.counts
     judged_words = (
         words if recovered.parts is None else words[:, recovered.parts.words]
-    )  # of millions the frequent ones
+    )  # the frequent ones of millions
     limit = separation_limit(_rows_of_sum_one(judged_words), "cityblock", _MAX_LIMIT)
     parts, goodness = _goodness(model, documents, recovered, parts, first_half_topics, limit)
     checks = error_checks(
@@ -94,26 +94,26 @@ def weigh_evidence(
 
 
 def evidence_of_head(model: Any, documents: Documents, chosen: Chosen) -> Evidence:
-    """The evidence of the predictions of a linear head."""
+    """Return the evidence on the predictions of a linear head."""
     line_on_topics = Check(
         "topics", "K", "none asked for", None,
-        f"With topics=False K = {model.n_components} is a number of directions, and nothing else is learned of the words.", "",
+        f"With topics=False, K = {model.n_components} is only a number of directions.", "",
     )  # fmt: skip
     lines = [*_head(chosen), *([] if model.topics else [line_on_topics]), *_rows(documents.counts)]
     return Evidence(lines, subject=_predictions(chosen.assessment))
 
 
 def _predictions(held_out: Assessment | None) -> str:
-    """What the verdict is on."""
+    """Describe what the verdict is on."""
     if held_out is None:
         return "the predictions"
     return (
-        f"the predictions: the first label is right for {held_out.first:.0%} of {held_out.n_rows:,} rows {held_out.description} (the most "
-        f"frequent label: {held_out.frequent:.0%})"
+        f"the predictions: the first label is right for {held_out.first:.0%} of {held_out.n_rows:,} rows "
+        f"{held_out.description} (the most frequent label: {held_out.frequent:.0%})"
     )
 
 
-# --- whether documents are what the model says ----------------------------------------------------------------------
+# --- goodness of fit of documents ----------------------------------------------------------------------------------
 
 
 def _goodness(
@@ -124,9 +124,9 @@ def _goodness(
     first_half_topics: Topics | None,
     limit: float,
 ) -> tuple[PartErrors, list[Check]]:
-    """Errors widened by how far documents of a topic differ, and the lines on whether the model holds.
+    """Widen errors by the spread of documents within a topic, and list the lines on goodness of fit.
 
-    Some documents of the second half say how far they differ, and whether topics of the first half predict them.
+    Some documents of the second half show the spread, and whether topics of the first half predict them.
     """
     if recovered.parts is None or first_half_topics is None:
         return parts, []
@@ -147,10 +147,10 @@ def _goodness(
             for documents_of_half in (first_half[0], second_half[0])
         ]
         trivial += trivial_checks(
-            *_compare_labels(posteriors[0], first_half[1], posteriors[1], second_half[1]), extra=0, n_rows=documents.counts.n_rows,
-            against="label frequencies", unit="document", deviations=_DEVIATIONS,
+            *_compare_labels(posteriors[0], first_half[1], posteriors[1], second_half[1]), extra=0,
+            n_rows=documents.counts.n_rows, against="label frequencies", unit="document", deviations=_DEVIATIONS,
         )  # fmt: skip
-    # Moments, and documents of the same topic.
+    # Fit of moments, and spread of documents of the same topic.
     misfit, topics = (
         _misfit(recovered),
         Topics(model.word_probabilities_[:, words], first_half_topics.labels, model.weights_),
@@ -170,7 +170,7 @@ def _goodness(
 
 
 def posterior_of(documents: Documents, parts: Any, topics: Topics) -> np.ndarray:
-    """Probabilities of topics of frequent words in some documents, shape (n, K)."""
+    """Compute probabilities of topics of frequent words in some documents, shape (n, K)."""
     rows = sample_rows(documents.blocks)[0][:, parts.words]
     overall = parts.overall if documents.occurrences else parts.overall / parts.overall.sum()
     return _log_rows(rows, topics, overall, documents.occurrences)[0]
@@ -179,10 +179,10 @@ def posterior_of(documents: Documents, parts: Any, topics: Topics) -> np.ndarray
 def _against_one_topic(
     rows: Any, topics: Topics, overall: np.ndarray, occurrences: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Log-likelihoods of documents under topics and under one topic.
+    """Return log-likelihoods of documents under topics and under one topic.
 
-    Of the words that are present and absent and, for occurrences, also of those that are present given how many: topics that
-    tell only long documents from short ones gain nothing in these. Whichever gains less.
+    They are those of present and absent words; for occurrences, or those of present words given their number, if they gain
+    less: topics that only separate long documents from short ones gain nothing there.
     """
     single = Topics(overall[None], topics.labels[:1], np.ones(1))
     pairs = [
@@ -195,14 +195,14 @@ def _against_one_topic(
 def _compare_labels(
     posterior: np.ndarray, labels: Any, test_posterior: np.ndarray, test_labels: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean log-probability of the labels of documents that are held out, as draws by topic and by frequency.
+    """Return mean log-probabilities of the labels of held-out documents, as draws by topic and by frequency.
 
-    Posteriors (n, K) and labels (n, L) of some documents tell the labels of the topics, and those of others test them.
+    Posteriors (n, K) and labels (n, L) of training documents give the labels of topics; those of test documents test them.
     """
     labels, test_labels = sparse.csr_array(labels), sparse.csr_array(test_labels)
     frequency = np.asarray(labels.sum(axis=0)).ravel() + 1.0
     frequency /= frequency.sum()
-    by_topic = labels.T @ posterior + frequency[:, None]  # as many as one label more a topic
+    by_topic = labels.T @ posterior + frequency[:, None]  # one pseudo-label for each topic
     by_topic /= by_topic.sum(axis=0)
     documents, places = test_labels.nonzero()
     chance = np.einsum("ik,ik->i", test_posterior[documents], by_topic[places])
@@ -215,7 +215,7 @@ def _compare_labels(
 
 
 def _log_rows(rows: Any, topics: Topics, overall: np.ndarray, occurrences: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Posteriors and log-likelihoods of documents of frequent words."""
+    """Compute posteriors and log-likelihoods of documents of frequent words."""
     words = topics.words
     if not occurrences:
         overall = overall / overall.sum()
@@ -225,7 +225,7 @@ def _log_rows(rows: Any, topics: Topics, overall: np.ndarray, occurrences: bool)
 
 
 def _misfit(recovered: Recovered) -> Misfit:
-    """Of the decomposition, from the halves' moments."""
+    """Compute the misfit of the decomposition from the moments of halves."""
     assert recovered.parts is not None
     fit, parts = recovered.decomposition, recovered.parts
     if fit is None:
@@ -240,7 +240,7 @@ def _misfit(recovered: Recovered) -> Misfit:
 
 
 def _directions(recovered: Recovered, frequencies: np.ndarray) -> np.ndarray:
-    """Directions of words that clearly go together more than noise does, (F, r), where the topics span fewer."""
+    """Return directions of words clearly above the noise, (F, r), if these are more than the topics span."""
     assert recovered.parts is not None
     parts = recovered.parts
     first, second = (parts.combine(half).second for half in parts.folds.splits[0])
@@ -255,13 +255,13 @@ def _sizes(model: Any, counts: DocumentCounts) -> list[Check]:
     return [
         Check(
             "documents against topics", "N", float(counts.n_rows), at_least(square, "K^2"),
-            "With fewer the moments of words cannot carry K topics.", "section 6",
+            "With fewer documents, moments of words cannot carry K topics.", "section 6",
         )
     ]  # fmt: skip
 
 
 def _theorem(model: Any, counts: DocumentCounts) -> list[Check]:
-    """Theorem 1 at the fitted parameters: eigenvalues of M_2 = sum_k pi_k mu_k mu_k^T with mu_k of sum one."""
+    """Evaluate Theorem 1 at the fitted parameters: eigenvalues of M_2 = sum_k pi_k mu_k mu_k^T with mu_k of sum one."""
     words = model.word_probabilities_
     scale = np.sqrt(model.weights_) / words.sum(axis=1)
     spectrum = np.maximum(np.linalg.eigvalsh(words @ words.T * np.outer(scale, scale))[::-1], 0)
@@ -270,7 +270,7 @@ def _theorem(model: Any, counts: DocumentCounts) -> list[Check]:
     lines = [
         Check(
             "condition of M2", "sigma_1 / sigma_K", condition, None,
-            "How unequally pairs of words speak of the topics; errors grow with its power 2.5.", "Theorem 1",
+            "How unequally pairs of words show the topics; errors grow with its power 2.5.", "Theorem 1",
         )
     ]  # fmt: skip
     _, pairs, triples, labelled = np.maximum(counts.powers / counts.n_rows, np.finfo(float).tiny)
@@ -284,7 +284,7 @@ def _theorem(model: Any, counts: DocumentCounts) -> list[Check]:
         *lines,
         Check(
             "sample size of the theorem", "max(n_1, n_2, n_3)", float(counts.n_rows), at_least(needed),
-            "Documents for the guarantee, with constants of one. It works far below.", "Theorem 1",
+            "Documents for the guarantee, with constants of one. In practice far fewer suffice.", "Theorem 1",
         ),
         Check(
             "error that is promised", "|mu_k - mu'_k|_2", errors.words, None,
@@ -314,14 +314,14 @@ def _weights(model: Any, recovered: Recovered) -> list[Check]:
     return [
         Check(
             "sum of the weights", "sum_k pi_k", recovered.total, between(0.8, 1.2),
-            "Before they are divided by it. Far from one: documents differ in length more than their topics say, or are no "
+            "Sum before normalisation. Far from one, documents differ in length more than their topics explain, or are no "
             "mixture of K topics.", "section 2.1",
         )
     ]  # fmt: skip
 
 
 def _head(chosen: Chosen) -> list[Check]:
-    """Lines on a linear head."""
+    """List the lines on a linear head."""
     head, held_out = chosen.head, chosen.assessment
     head_name = _HEAD_NAMES[head.kind]
     if head.kind == "logistic":
@@ -343,18 +343,18 @@ def _head(chosen: Chosen) -> list[Check]:
 
 
 def _ranking(held_out: Assessment | None) -> list[Check]:
-    """Whether labels are ranked better than by their frequencies, and as well as naive Bayes does."""
+    """List the lines on rankings of labels against their frequencies and against naive Bayes."""
     name, symbol = "better than label frequencies", "mean of precision@1, 3, 5 and AUC"
     if held_out is None:
-        meaning, remedy = "The rows are too few to hold some of them out.", "Measure predictions on other rows."
+        meaning, remedy = "There are too few rows to hold some of them out.", "Measure predictions on other rows."
         return [Check(name, symbol, None, above(0), meaning, "not in the paper", "verdict", remedy)]
     over_frequencies, over_bayes = held_out.over_frequencies, held_out.over_bayes
     reached = f"M{symbol[1:]} on {held_out.n_rows:,} rows {held_out.description}: {over_frequencies.value:.3f}"
     lines = [
         Check(
             name, symbol, over_frequencies.mean - _HEAD_DEVIATIONS * over_frequencies.error, above(0),
-            f"{reached}, and {over_frequencies.simple:.3f} for labels in the order of their frequencies. Measured is the gain, less three "
-            "standard errors.",
+            f"{reached}, and {over_frequencies.simple:.3f} for labels in the order of their frequencies. The value is the gain "
+            "less three standard errors.",
             "not in the paper", "verdict", "The words predict no better than label frequencies: do not use the predictions.",
         )
     ]  # fmt: skip
@@ -364,9 +364,9 @@ def _ranking(held_out: Assessment | None) -> list[Check]:
         *lines,
         Check(
             "as good as naive Bayes", symbol, over_bayes.mean + _DEVIATIONS * over_bayes.error, at_least(0),
-            f"{reached}, and {over_bayes.simple:.3f} for naive Bayes. Measured is the gain, plus two standard errors.",
+            f"{reached}, and {over_bayes.simple:.3f} for naive Bayes. The value is the gain plus two standard errors.",
             "not in the paper", "caution",
-            "Naive Bayes of the same words ranks labels better: try another head, or n_components.",
+            "Naive Bayes on the same words ranks labels better: try another head, or other n_components.",
         ),
     ]  # fmt: skip
 
@@ -375,20 +375,21 @@ def _first(held_out: Assessment) -> Check:
     auc = f", and the document-averaged AUC is {held_out.auc:.3f}" if np.isfinite(held_out.auc) else ""
     return Check(
         "first label is right", "precision@1", held_out.first, None,
-        f"Of {held_out.n_rows:,} rows, {held_out.description}; of the first five labels {held_out.first_five:.3f} are{auc}.", "not in the paper",
+        f"Of {held_out.n_rows:,} rows, {held_out.description}; of the first five labels {held_out.first_five:.3f} are{auc}.",
+        "not in the paper",
     )  # fmt: skip
 
 
 def _rare(held_out: Assessment) -> Check:
-    """Labels of which there is little to learn and to judge by."""
+    """Return the line on labels with few rows to learn from and to judge by."""
     precision_text = "" if not held_out.n_rare else (
         f" Among the first five they are right {held_out.rare_right} of {held_out.rare_predicted} times on these rows."
         if held_out.rare_predicted >= _MIN_RARE_PREDICTIONS
-        else " They are so seldom among the first five on these rows that their precision cannot be judged."
+        else " They are too seldom among the first five on these rows to judge their precision."
     )  # fmt: skip
     return Check(
         "rare labels", f"n_l < {RARE}", f"{held_out.n_rare} of {held_out.n_labels}", None,
-        f"Labels of fewer than {RARE} rows that were learned from.{precision_text}", "",
+        f"Labels with fewer than {RARE} training rows.{precision_text}", "",
     )  # fmt: skip
 
 
@@ -396,7 +397,7 @@ def _rows(counts: DocumentCounts) -> list[Check]:
     return [
         Check(
             "rows without words, without labels", "n", f"{counts.n_empty}, {counts.n_unlabelled}", None,
-            f"Of {counts.n_rows} rows. They are kept: empty label sets are label sets.", "",
+            f"Out of {counts.n_rows} rows. They stay in the data: empty label sets are label sets.", "",
         )
     ]  # fmt: skip
 

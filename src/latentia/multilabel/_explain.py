@@ -1,4 +1,4 @@
-"""Why a label was given: the words that speak for it, and the topics of the document that have it."""
+"""Explanations of labels: the words that speak for a label, and the topics of the document that have it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._topics import SMOOTHING
 
 @dataclass(frozen=True)
 class Explanation:
-    """A label of a document.
+    """Explanation of a label of a document.
 
     Attributes
     ----------
@@ -24,11 +24,11 @@ class Explanation:
     name : str
     score, probability : float
     words : list of (str, float)
-        Words of the document that speak most for the label. Of linear heads contributions of all words and the
-        intercept add up to the score. Of the topics it is the logarithm of how much more probable the word is in the
-        document's topics, as far as they have the label, than overall.
+        Words of the document that speak most for the label, with their contributions. For linear heads, contributions of all
+        words and the intercept add up to the score. For topics, it is the log ratio of the word's probability in the
+        document's topics with the label and overall.
     intercept : float
-        Score of a document of which nothing is known.
+        Score of a document without words.
     topics : list of (int, float, float)
         Topic, its posterior probability, and the probability of the label in it; by their product. Empty without topics.
     """
@@ -45,7 +45,7 @@ class Explanation:
 def explain_by_head(
     model: Any, table: Any, labels_of_rows: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
 ) -> list[list[Explanation]]:
-    """Explanations where the score is linear in the words."""
+    """Explain labels whose score is linear in the words."""
     weighted = features(table, model.inverse_document_frequency_)
 
     def contributions(row: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -64,7 +64,7 @@ def explain_by_head(
 def explain_by_topics(
     model: Any, table: Any, labels_of_rows: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
 ) -> list[list[Explanation]]:
-    """Explanations where the score is a mean over the posterior."""
+    """Explain labels whose score is a mean over the posterior of topics."""
     present, gamma, tiny = words_of(table, model._occurrences), model._label_model(), np.finfo(float).tiny
 
     def contributions(row: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

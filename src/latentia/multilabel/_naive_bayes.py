@@ -1,6 +1,6 @@
-"""Naive Bayes, one label against the rest: the simple classifier that a head should rank labels at least as well as.
+"""Naive Bayes, one label against the rest: a simple classifier, which a head should not be worse than.
 
-With the sums of the features of rows that have a label, and of those that lack it, as shares a_v and b_v, a row with features f
+Let a_v and b_v be the shares of word v among the features of rows with a label and of rows without it. A row with features f
 has the score log odds of the label + sum_v f_v log(a_v / b_v).
 """
 
@@ -14,7 +14,7 @@ _SMOOTHING = 0.1  # added to every sum
 
 
 def naive_bayes(train: Rows, test: Rows) -> np.ndarray:
-    """Scores (m, L) of rows from other rows."""
+    """Compute scores (m, L) of test rows, learned from training rows."""
     n = train.labels.shape[0]
     total = np.asarray(train.features.sum(axis=0)).ravel()
     label_sums = (train.labels.T.astype(np.float32) @ train.features).toarray()

@@ -1,4 +1,4 @@
-"""The generative parameters: what both ways to find them give, and EM from there."""
+"""Topics of labelled documents, and EM that refines them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ._documents import Documents
 from ._likelihood import MixtureWithLabelsUpdate, Pseudo
 from ._parts import PartMoments
 
-SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that leaves nothing impossible
-_PSEUDO_DOCUMENTS = 1.0
+SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities, so that nothing is impossible
+_PSEUDO_DOCUMENTS = 1.0  # pseudo-documents that EM adds to each topic
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Topics:
     weights: np.ndarray
 
     def sorted(self) -> Topics:
-        """The same, the largest weight first."""
+        """Return the topics with the largest weight first."""
         order = np.argsort(-self.weights, kind="stable")
         return Topics(self.words[order], self.labels[order], self.weights[order])
 
     def mix_with_overall(self, words: np.ndarray, labels: np.ndarray) -> Topics:
-        """Mixed with the overall probabilities of words (D,) and labels (L,), so that nothing is impossible."""
+        """Return topics mixed with the overall probabilities of words (D,) and labels (L,), so that nothing is impossible."""
         own_share = 1 - SMOOTHING
         return Topics(
             own_share * self.words + SMOOTHING * words, own_share * self.labels + SMOOTHING * labels, self.weights
@@ -41,7 +41,7 @@ class Topics:
 
 @dataclass(frozen=True)
 class Recovered:
-    """Topics and what they were found from.
+    """Recovered topics, and the decomposition behind them.
 
     Attributes
     ----------
@@ -52,13 +52,13 @@ class Recovered:
     weights : ndarray of shape (K,)
         Eigenvalues lambda_k of the whitened tensor.
     info : Bunch
-        Of the decomposition.
+        Diagnostics of the decomposition.
     total : float
-        Sum of the weights before they were normalised.
+        Sum of the weights before normalisation.
     parts : PartMoments or None
-        From which parts of the data can be fitted.
+        Moments from which parts of the data can be fitted.
     decomposition : WhitenedDecomposition or None
-        Of the moments in coordinates.
+        Decomposition of the moments in coordinates.
     """
 
     topics: Topics
@@ -71,13 +71,13 @@ class Recovered:
 
 
 def make_single_topic(documents: Documents) -> Recovered:
-    """A single topic, whose probabilities are those of all documents."""
+    """Return a single topic with the probabilities of all documents."""
     topics = Topics(documents.words[None].copy(), documents.labels[None].copy(), np.ones(1))
     return Recovered(topics, np.ones(1), np.ones(1), None, 1.0)
 
 
 def refine_topics(topics: Topics, documents: Documents, rows: Blocks, steps: Refine) -> Refined:
-    """Topics after EM on some rows of the documents."""
+    """Refine topics by EM on some rows of the documents."""
     if not steps:
         return Refined(topics, Refinement.none())
     words, labels, passes = documents.words, documents.labels, documents.passes

@@ -1,4 +1,4 @@
-"""How good predictions of labels are for rows that have them, beside what the most frequent labels reach."""
+"""Measures of predicted labels on labelled rows, beside those of the most frequent labels."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..metrics import document_auc, ndcg_at_k, precision_at_k, propensities, pro
 from ..passes import Blocks
 
 AT = (1, 3, 5)
-"""How many labels are looked at."""
-_MAX_SCORES, _CHUNK_SCORES = 20_000_000, 1 << 22
+"""Numbers of first labels in the measures."""
+_MAX_SCORES, _CHUNK_SCORES = 20_000_000, 1 << 22  # scores of the AUC in all, and in memory at a time
 
 
 def _measure(name: str, values: np.ndarray, rows: int | None, meaning: str) -> dict[str, Any]:
-    """A line of the metrics: means of what a model, and the most frequent labels for every row, reach in rows (2, n).
+    """Return a line of the metrics: means over rows of the values of a model and of the most frequent labels, (2, n).
 
-    Rows where that is NaN do not count; the means are NaN where no row does.
+    Rows with NaN do not count; the means are NaN if no row counts.
     """
     is_known = np.isfinite(values[0])
     value, frequent_value = values[:, is_known].mean(axis=1) if is_known.any() else (float("nan"), float("nan"))
@@ -29,7 +29,7 @@ def _measure(name: str, values: np.ndarray, rows: int | None, meaning: str) -> d
 
 
 def auc_measure(model: Any, test: Blocks) -> dict[str, Any]:
-    """Document-averaged AUC, which needs all scores: of all rows, or of a sample of them."""
+    """Measure the document-averaged AUC, which needs all scores, on all rows or a sample of them."""
     n_labels = test.shapes[1][1]
     max_rows = max(1, _MAX_SCORES // n_labels)
     chosen = np.arange(test.n_rows)
@@ -52,33 +52,32 @@ def auc_measure(model: Any, test: Blocks) -> dict[str, Any]:
 
 
 def ranking_measures(model: Any, test: Blocks, top: np.ndarray, n_train: int = 0) -> Iterator[dict[str, Any]]:
-    """Precision and nDCG of the first labels, and propensity-scored precision where there are rows learned from.
+    """Measure precision and nDCG of the first labels, and propensity-scored precision if training rows are known.
 
     Parameters
     ----------
     model : MomentMultiLabelClassifier
     test : Blocks of rows and their labels
     top : ndarray of shape (n_rows, n)
-        The labels that are predicted first.
+        Labels that are predicted first.
     n_train : int
-        Rows that were learned from.
+        Number of training rows.
 
     Yields
     ------
-    dict of "name", "value", "plain" (what the most frequent labels reach), "rows" and "meaning"
-
+    dict of "name", "value", "plain" (value of the most frequent labels), "rows" and "meaning"
     """
     Y = sparse.vstack([sparse.csr_array(block[1]) for block in test], format="csr")
     frequencies = model.label_frequencies_
     frequent = np.broadcast_to(np.argsort(-frequencies, kind="stable")[: top.shape[1]], top.shape)
     of_maximum = "as a share of the most there can be."
     kinds: list[tuple[str, Callable[..., Any], int | None, str, str]] = [
-        ("precision", precision_at_k, len(top), "Of the first {} that are predicted, the share that the row has.",
-         "How often the first label that is predicted is one that the row has."),
+        ("precision", precision_at_k, len(top), "Share of the first {} predicted that the row has.",
+         "How often the row has the first predicted label."),
         ("nDCG", ndcg_at_k, None, f"Hits among the first {{}}, early ones counting more, {of_maximum}",
          "The same as precision@1, over rows that have labels."),
     ]  # fmt: skip
-    if n_train > 2:  # the model of propensities is for more
+    if n_train > 2:  # the model of propensities needs more rows
         p = propensities(np.rint(frequencies * n_train), n_train)
         meaning = f"Hits among the first {{}}, rare labels counting more, {of_maximum}"
         weighted = partial(propensity_scored_precision_at_k, propensities=p)

@@ -87,7 +87,7 @@ class NoisyOrSums:
     n_crowded: int = 0
 
     @property
-    def crowded_share(self) -> float:
+    def share_crowded(self) -> float:
         """Share of the rows with more likely configurations than are summed."""
         return self.n_crowded / max(self.n_rows, 1)
 
@@ -274,8 +274,8 @@ def _refine_until_converged(
 ) -> NetworkRefinement:
     # A first step shows whether sums over likely configurations suffice.
     first = e_step(update, 1)
-    if first.crowded_share > max_crowded:
-        return NetworkRefinement(network, _make_refinement([first.log_likelihood]), True, first.crowded_share)
+    if first.share_crowded > max_crowded:
+        return NetworkRefinement(network, _make_refinement([first.log_likelihood]), True, first.share_crowded)
     # Climb with all links.
     with_all_links = _climb(update.at(*updated(update, first)), e_step, 1)
     # Drop links without support, and climb again.
@@ -291,7 +291,7 @@ def _refine_until_converged(
         *with_supported_links.log_likelihood,
     ]
     refinement = _make_refinement(log_likelihood, with_supported_links.converged, with_supported_links.remaining)
-    return NetworkRefinement(update.at(*with_supported_links.values).network, refinement, False, middle.crowded_share)
+    return NetworkRefinement(update.at(*with_supported_links.values).network, refinement, False, middle.share_crowded)
 
 
 def _climb(update: NoisyOrUpdate, e_step: EStep, n_done: int) -> Refinement:
@@ -308,7 +308,7 @@ def _refine_by_plain_steps(update: NoisyOrUpdate, e_step: EStep, steps: int) -> 
     update = update.at(*fit.values)
     last_sums = e_step(update, steps)
     refinement = _make_refinement([*fit.log_likelihood, last_sums.log_likelihood])
-    return NetworkRefinement(update.at(*updated(update, last_sums)).network, refinement, False, last_sums.crowded_share)
+    return NetworkRefinement(update.at(*updated(update, last_sums)).network, refinement, False, last_sums.share_crowded)
 
 
 def _make_refinement(

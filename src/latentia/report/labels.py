@@ -28,12 +28,12 @@ _N_EXAMPLES, _EXAMPLE_WORDS, _EXAMPLE_LABELS, _BARS = 10, 5, 12, 12
 
 @dataclass(frozen=True)
 class Names:
-    """Names of columns: those given, or ``word 0``, ``word 1``, ... counted as the source counts.
+    """Names of columns: given names, or ``word 0``, ``word 1``, ... with the numbers of the source.
 
     Attributes
     ----------
     kind : str
-        What a column is called.
+        Noun for a column, such as word.
     names : sequence of str, or None
     first : int
         Number of the first column.
@@ -47,7 +47,7 @@ class Names:
         return self.short(column) if self.names is not None else f"{self.kind} {self.short(column)}"
 
     def short(self, column: int) -> str:
-        """The name, or the number alone."""
+        """Return the name, or the number alone."""
         return str(column + self.first) if self.names is None else str(self.names[column])
 
 
@@ -64,7 +64,7 @@ def summarize_labels(
     facts: Sequence[tuple[str, str]] = (),
     label_sets: Any = None,
 ) -> Summary:
-    """Say what a multi-label classifier learned, and how far it can be trusted.
+    """Summarise a multi-label classifier, and how far it can be trusted.
 
     Parameters
     ----------
@@ -73,18 +73,18 @@ def summarize_labels(
     X : table or Blocks of shape (n_rows, D), optional
         Rows to take examples from, usually new ones; Blocks have two parts, X and Y.
     Y : table of shape (n_rows, L), optional
-        Their label sets.
+        Label sets of these rows.
     vocabulary, label_names : sequence of str of length D and L, optional
         Names of the columns; by default those that the model knows.
     measures : sequence of dict, optional
-        Lines of a table of metrics, with ``name``, ``value``, ``plain`` (what the most frequent labels reach), ``rows`` and
+        Lines of a table of metrics, with ``name``, ``value``, ``plain`` (value of the most frequent labels), ``rows`` and
         ``meaning``.
     tested : str
-        On which rows these were measured.
+        Text on the rows of these measures.
     facts : sequence of (str, str), optional
-        What to say in large figures: a text and its number.
+        Numbers to show in large figures: a text and its number.
     label_sets : table of shape (m, L), or Blocks with labels as their second part, optional
-        Rows in which it is counted which labels go together; by default Y.
+        Rows in which joint labels are counted; by default Y.
 
     Returns
     -------
@@ -101,7 +101,9 @@ def summarize_labels(
             *((Section("labels_facts.html", {"facts": facts}),) if facts else ()),
             *((_metrics(measures, tested),) if measures else ()),
             *((Section("labels_examples.html", {"examples": examples}),) if examples else ()),
-            *_label_space(model, labels, next((one for one in counted if one is not None), None)),
+            *_label_space(
+                model, labels, next((label_table for label_table in counted if label_table is not None), None)
+            ),
             *(_topics(model, words, labels, not measures) if model.topics else ()),
         ),
         answer=_answer(model, labels, measures),
@@ -117,7 +119,7 @@ def _names(kind: str, own_names: Any, model_names: Any, width: int) -> Names:
         return own_names
     names = model_names if own_names is None else own_names
     if names is not None and len(names) != width:
-        raise LatentiaError(f"There are {len(names)} names of {kind}s and the model has {width}: they must agree.")
+        raise LatentiaError(f"Found {len(names)} names of {kind}s; expected {width}, those of the model.")
     return Names(kind, names)
 
 
@@ -126,9 +128,10 @@ def _names(kind: str, own_names: Any, model_names: Any, width: int) -> Names:
 
 def _metrics(measures: Sequence[Mapping[str, Any]], tested: str) -> Table:
     names, values, plain, rows, meanings = (
-        [one[name] for one in measures] for name in ("name", "value", "plain", "rows", "meaning")
+        [measure[name] for measure in measures] for name in ("name", "value", "plain", "rows", "meaning")
     )
-    samples = [f"{one['name']}: {one['meaning'].split('. ')[-1]}" for one in measures if "sample" in one["meaning"]]
+    sampled = [measure for measure in measures if "sample" in measure["meaning"]]
+    samples = [f"{measure['name']}: {measure['meaning'].split('. ')[-1]}" for measure in sampled]
     return Table(
         "metrics",
         (
@@ -139,8 +142,7 @@ def _metrics(measures: Sequence[Mapping[str, Any]], tested: str) -> Table:
             Column("meaning", meanings, kind="text", where="pf"),
         ),
         title="How good the predictions are",
-        hint="On rows that were not learned from; the higher the better. Beside it, for comparison: what the most frequent "
-        "labels reach, given to every row alike.",
+        hint="On test rows; higher is better. For comparison: the values of the most frequent labels, the same for every row.",
         file="metrics.csv",
         caption=tested,
         note="\n".join(samples),
@@ -150,7 +152,7 @@ def _metrics(measures: Sequence[Mapping[str, Any]], tested: str) -> Table:
 
 
 def _answer(model: Any, labels: Names, measures: Sequence[Mapping[str, Any]]) -> Answer:
-    """How right the predictions are, where that was measured on test rows, and how frequent the labels are."""
+    """Answer by the quality of predictions, if it was measured on test rows, else by the frequencies of labels."""
     frequent = largest(model.label_frequencies_, _BARS)
     frequent_names = [f"{labels[label]} ({model.label_frequencies_[label]:.0%})" for label in frequent]
     counts_text = (
@@ -166,7 +168,7 @@ def _answer(model: Any, labels: Names, measures: Sequence[Mapping[str, Any]]) ->
             None,
             title="",
         )
-        title_and_hint = "How good the predictions are", "On rows that were not learned from, the higher the better."
+        title_and_hint = "How good the predictions are", "On test rows; higher is better."
         label = "Dots of how good the predictions are; metrics.csv holds the numbers"
     else:
         names, shares = [labels[label] for label in frequent], model.label_frequencies_[frequent]
@@ -187,7 +189,7 @@ def _format_finite(value: float) -> str:
 
 
 def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Table, Table, Table]:
-    """The topics; and of each, for files, the most probable words and labels."""
+    """Tabulate the topics, and for files the most probable words and labels of each."""
     evidence, size = evidence_of(model), len(model.weights_)
     means = _ERROR + grades_say(evidence, "a topic", "other documents of the same kind would give it other words")
     share_and_error = (
@@ -242,7 +244,7 @@ def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Tab
 def _rank_columns(
     probabilities: np.ndarray, n_columns: int, names: Names
 ) -> tuple[np.ndarray, np.ndarray, tuple[Column, Column, Column]]:
-    """Of the most probable columns of every row: row, column, and what files say of them."""
+    """Return the most probable columns of every row: rows, columns, and columns of the file."""
     best = np.array([largest(row, n_columns) for row in probabilities])
     row, column = np.repeat(np.arange(len(best)), best.shape[1]), best.ravel()
     rank = Column("rank", np.tile(np.arange(1, best.shape[1] + 1), len(best)))
@@ -251,7 +253,7 @@ def _rank_columns(
 
 
 def _telling_words(probabilities: np.ndarray, overall: np.ndarray, words: Names) -> list[tuple[str, float]]:
-    """The words that set a topic apart: frequent in it, and more so than in all documents; with that factor."""
+    """Return the distinctive words of a topic, frequent in it and more so than in all documents, with that factor."""
     lift = probabilities / overall
     gain = probabilities * np.log(np.maximum(lift, 1e-12))
     return [(words[w], float(lift[w])) for w in largest(gain, _TABLE_WORDS) if lift[w] > 1]
@@ -261,7 +263,7 @@ def _telling_words(probabilities: np.ndarray, overall: np.ndarray, words: Names)
 
 
 def _label_space(model: Any, labels: Names, label_sets: Any) -> tuple[Figure, ...]:
-    """Which of the most frequent labels go together in rows, as a heat map in which alike ones stand side by side."""
+    """Draw a heat map of the most frequent labels that occur together, with similar labels side by side."""
     if label_sets is None or (isinstance(label_sets, Blocks) and len(label_sets.shapes) < 2):
         return ()
     chosen = largest(model.label_frequencies_, _MAP_LABELS)
@@ -286,9 +288,9 @@ def _label_space(model: Any, labels: Names, label_sets: Any) -> tuple[Figure, ..
             heat_map(shades, names, names, hover=partial(_hover_of_pair, together, n_rows, names)),
             "Labels that go together",
             "Heat map of labels that go together; labels.csv holds the labels of every topic",
-            f"The {len(names)} most frequent labels. The stronger the colour of a cell, the more its two labels are labels of "
-            "the same documents; without colour they go together no more than chance would have it. Labels that are alike "
-            "stand side by side, so that groups show as squares along the diagonal. Point at a cell for names and numbers.",
+            f"The {len(names)} most frequent labels. The stronger the colour of a cell, the more often its two labels occur "
+            "together; without colour they do so no more often than by chance. Similar labels are side by side, so that "
+            "groups show as squares along the diagonal. Point at a cell for names and numbers.",
             shape="square-map",
             place="space",
         ),
@@ -296,7 +298,7 @@ def _label_space(model: Any, labels: Names, label_sets: Any) -> tuple[Figure, ..
 
 
 def _correlations(together: np.ndarray, n_rows: int) -> np.ndarray:
-    """Of the labels of a row, from how often each two are together, (n, n)."""
+    """Compute correlations of labels from the number of rows with each two of them, (n, n)."""
     shares = together / n_rows
     about = shares - np.outer(np.diag(shares), np.diag(shares))
     spread = np.sqrt(np.diag(about))
@@ -304,14 +306,14 @@ def _correlations(together: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 def _order_neighbours(together: np.ndarray) -> np.ndarray:
-    """An order in which labels that go together (n, n) stand side by side."""
+    """Return an order in which labels that occur together (n, n) are side by side."""
     distances = np.clip(1 - (together + together.T) / 2, 0, None)
     np.fill_diagonal(distances, 0)
     return leaves_list(linkage(squareform(distances, checks=False), "average", optimal_ordering=True))
 
 
 def _hover_of_pair(together: np.ndarray, n_rows: int, names: list[str], i: int, j: int) -> str:
-    """What the cell of two labels, together in so many rows, says when it is pointed at."""
+    """Return the text of a cell of two labels, for the pointer."""
     n_together, n_first, n_second = int(together[i, j]), together[i, i], together[j, j]
     if i == j:
         return f"{shortened(names[i])}\n{count(n_together, 'document')}, {n_together / n_rows:.1%} of all"
@@ -326,7 +328,7 @@ def _hover_of_pair(together: np.ndarray, n_rows: int, names: list[str], i: int, 
 
 
 class _Example(NamedTuple):
-    """A row: its labels, how many are not shown, and the predictions (label, probability, whether it has it, words)."""
+    """A row: its labels, the number of hidden ones, and predictions (label, probability, whether it has it, words)."""
 
     number: int
     labels: list[tuple[str, bool]]
@@ -335,9 +337,9 @@ class _Example(NamedTuple):
 
 
 def _examples(model: Any, X: Any, Y: Any, words: Names, labels: Names) -> list[_Example]:
-    """Rows at even distances among those that have words and labels, their predictions, and the words behind these."""
+    """Return rows at even distances among those with words and labels, their predictions, and the words behind these."""
     if isinstance(X, Blocks) and Y is not None:
-        raise LatentiaError("X is blocks and Y a table: make blocks of both, Blocks.from_array(X, Y).")
+        raise LatentiaError("X is blocks and Y a table; expected blocks of both. Use Blocks.from_array(X, Y).")
     if X is None or (Y is None and not isinstance(X, Blocks)):
         return []
     blocks = X if isinstance(X, Blocks) else Blocks.from_array(number_table(X), number_table(Y, "Y"))
@@ -370,7 +372,7 @@ def _examples(model: Any, X: Any, Y: Any, words: Names, labels: Names) -> list[_
 
 
 def _find_complete_rows(block: Any) -> np.ndarray:
-    """Rows of a block that have words and labels."""
+    """Return the rows of a block that have words and labels."""
     filled = [np.diff(sparse.csr_array(part).indptr) > 0 for part in block[:2]]
     return np.flatnonzero(filled[0] & filled[1])
 
@@ -416,12 +418,12 @@ def _sentence(model: Any, measures: Sequence[Mapping[str, Any]]) -> str:
         )
     first = {measure["name"]: measure["value"] for measure in measures}.get("precision@1", float("nan"))
     if np.isfinite(first):
-        text += f"The first label that is predicted is right for {first:.0%} of the rows tested on."
+        text += f"The first predicted label is right for {first:.0%} of the test rows."
     return text.strip()
 
 
 def _reading(model: Any, measured: bool) -> tuple[tuple[str, str], ...]:
-    """What is said of the model itself."""
+    """List the notes on the model."""
     linear, kinds = model.head_ != "bayes", "Two models in one" if model.topics else "The model"
     rare = next((check for check in model.evidence_.checks if check.name == "rare labels"), None)
     if rare is not None and str(rare.measured).startswith("0 "):
@@ -435,41 +437,39 @@ def _reading(model: Any, measured: bool) -> tuple[tuple[str, str], ...]:
     )
 
 
-_LINEAR = (
-    "Labels are predicted by a linear model: each word of a document adds to the score of a label or takes from it."
-)
+_LINEAR = "Labels are predicted by a linear model: each word of a document raises or lowers the score of a label."
 _BESIDE = (
-    " The topics are a second model of the same documents, which shows what they are about. The predictions do not use the "
+    " The topics are a second model of the same documents, which shows their subjects. The predictions do not use the "
     "topics."
 )
 _BY_TOPICS = (
-    "The topics both show what the documents are about and predict their labels: a document is assigned to topics by its "
-    "words, and gets the labels of these."
+    "The topics show the subjects of the documents and predict their labels: a document is assigned to topics by its "
+    "words, and gets the labels of these topics."
 )
 _CALIBRATED = (
-    "Labels are ranked by their scores. The probability is an increasing function of the score, fitted on rows that had no "
-    "part in their own scores: of many labels with a probability of 30% about three in ten are right"
+    "Labels are ranked by their scores. The probability is an increasing function of the score, fitted on held-out rows: "
+    "about three in ten labels with a probability of 30% are right"
 )
 _ROUGH = (
     "Labels are ranked by their scores. The probability is an increasing function of the score between 0 and 1, and a rough "
     "guide to how often such a label is right"
 )
 _METRICS = (
-    "They say how good the predictions are for new rows. Precision and nDCG look at the labels that are ranked first, the "
-    "AUC at the whole ranking. Precision@5 cannot be 1 where rows have fewer than five labels. Propensity-scored precision "
+    "Quality of the predictions for new rows. Precision and nDCG use the labels that are ranked first, the AUC the whole "
+    "ranking. Precision@5 cannot be 1 where rows have fewer than five labels. Propensity-scored precision "
     "gives rare labels, which are harder and often missing in the data, more weight."
 )
 _TOPIC = (
-    "A group of documents with similar words and labels. Its share is how many documents belong to it. A topic has a "
-    "number, not a name: what it is about is for the reader to say."
+    "A group of documents with similar words and labels. Its share is the share of documents that belong to it. A topic "
+    "has a number, not a name: read its subject from its words."
 )
 _ERROR = (
-    "The documents are split at random, and topics are learned from the parts anew. How far a topic moves says how far it "
-    "may be from the truth. The error is the sum of the differences of its word probabilities: 0 is perfect, 2 means that "
-    "no word is right. "
+    "The documents are split at random, and topics are learned again from each part. The change of a topic estimates how "
+    "far it is from the truth. The error is the sum of the differences of its word probabilities: 0 is perfect, 2 means "
+    "that no word is right. "
 )
 _THEOREM = (
-    "K topics need at least K² documents. The condition says how much better the best visible topic shows than the "
-    "faintest: near 1 is easy, and the larger it is the more documents are needed. The sample size and the error of the "
-    "theorem are guarantees for the worst case; the method works with far fewer documents than they ask for."
+    "K topics need at least K² documents. The condition compares the most visible topic with the faintest: near 1 is easy, "
+    "and a larger value needs more documents. The sample size and the error of the theorem are guarantees for the worst "
+    "case; in practice far fewer documents suffice."
 )

@@ -18,7 +18,7 @@ _MAX_FINDINGS_ON_PAGE, _MAX_FINDINGS_ON_SCREEN, _MAX_FINDINGS_IN_FIGURE, _MAX_LI
 _MIN_CAUSES_OF_ROW, _MAX_CAUSES_OF_ROW, _MIN_PROBABILITY = 3, 8, 0.01  # causes that are shown of a row
 _N_QUESTIONS, _MIN_STRENGTH = 5, 0.05
 _MAX_EVIDENCE_WORDS, _MIN_EVIDENCE, _MAX_EVIDENCE = 5, 0.1, np.log(1e6)
-_MIN_DISTANCE = 2.3  # least distance of two causes, that of two findings being 1
+_MIN_DISTANCE = 2.3  # smallest distance of two causes in the figure; that of two findings is 1
 
 
 def frequencies(X: Any) -> np.ndarray:
@@ -102,7 +102,8 @@ def summarize_noisy_or(
         "Lines from causes to findings; edges.csv holds the strengths",
         "Causes on the left, findings on the right, with a line from each cause to the findings that it makes appear; wider "
         "lines are stronger. Point at a circle or a dot for the numbers."
-        + (f" Findings: the {_MAX_FINDINGS_IN_FIGURE} with the strongest lines; edges.csv holds all." if n > _MAX_FINDINGS_IN_FIGURE else ""),
+        + (f" The {_MAX_FINDINGS_IN_FIGURE} findings with the strongest lines; edges.csv holds all."
+           if n > _MAX_FINDINGS_IN_FIGURE else ""),
         shape="square",
     )  # fmt: skip
     error = (
@@ -110,7 +111,8 @@ def summarize_noisy_or(
         "their size."
     )
     parts: tuple[Table | Figure | Section, ...] = (
-        _table(model, evidence_of(model), names, threshold), *_explained(model, X, names, rows, labels_of_rows, diagnoses, printed),
+        _table(model, evidence_of(model), names, threshold),
+        *_explain_rows(model, X, names, rows, labels_of_rows, diagnoses, printed),
         _questions(model, names), _findings(model, frequency, names, threshold), _spectrum(model),
         _edges(model, names, threshold),
     )  # fmt: skip
@@ -139,7 +141,8 @@ def _table(model: Any, evidence: Any, names: list[str], threshold: float) -> Tab
         '--name 0="the flu" gives cause 0 a name. A cause never makes a finding less likely.'
     )
     learned_text = ", and how far that share moves if it is learned from half of the rows"
-    share = f"The share of the rows in which the cause is at work{'; here it was given, not learned' if is_given else learned_text}."
+    source = "; here it was given, not learned" if is_given else learned_text
+    share = f"The share of the rows in which the cause is at work{source}."
     strength = (
         "The probability that the cause alone makes the finding appear where it is at work. If two causes with strengths of "
         "50% are both at work, the finding appears in 75% of the cases."
@@ -169,7 +172,8 @@ def _table(model: Any, evidence: Any, names: list[str], threshold: float) -> Tab
                 "its findings", findings_of_causes, short=".0%", kind="words", where="p", most=_MAX_FINDINGS_ON_PAGE,
                 empty=f"none of {100 * threshold:.3g}% or more", term="Strength", meaning=strength,
             ),
-            Column("strongest findings", findings_of_causes, short=".0%", kind="words", where="s", most=_MAX_FINDINGS_ON_SCREEN),
+            Column("strongest findings", findings_of_causes, short=".0%", kind="words", where="s",
+                   most=_MAX_FINDINGS_ON_SCREEN),
             *block(names, strengths, ".6f"),
         ),
         title="All causes",
@@ -201,8 +205,8 @@ def _findings(model: Any, frequency: np.ndarray, names: list[str], threshold: fl
     )
     return Table(
         "findings", columns, title="The findings", file="findings.csv", label="finding", tall=True,
-        order=largest(frequency, _MAX_LISTED), hint=f"{limit_text}How often each is present, how often it would be without a cause, "
-        "and the causes that make it appear.",
+        order=largest(frequency, _MAX_LISTED), hint=f"{limit_text}How often each is present, how often it would be without a "
+        "cause, and the causes that make it appear.",
     )  # fmt: skip
 
 
@@ -232,7 +236,7 @@ def _questions(model: Any, names: list[str]) -> Table:
         "Expected decrease of the uncertainty of the causes by the answer, summed over all causes, in nats: a cause with a "
         "probability of 50% has 0.69 nats of uncertainty, one of 1% has 0.06."
     )
-    probabilities, gains = [one.probability for _, one in questions], [one.gain for _, one in questions]
+    probabilities, gains = [item.probability for _, item in questions], [item.gain for _, item in questions]
     columns = (
         Column("known", [answer for answer, _ in questions], kind="text", heading="Known so far"),
         Column("finding", [names[question.number] for _, question in questions], kind="text", heading="Ask for"),
@@ -263,7 +267,7 @@ def _edges(model: Any, names: list[str], threshold: float) -> Table:
 # --- rows that are explained ----------------------------------------------------------------------------------------
 
 
-def _explained(
+def _explain_rows(
     model: Any, X: Any, names: list[str], rows: Sequence[int], labels_of_rows: list[str], diagnoses: Any, printed: bool
 ) -> tuple[Section, ...]:
     tables = [X[[i]] for i in rows]
@@ -271,8 +275,8 @@ def _explained(
     answers = [model.explain(table) for table in tables] if diagnoses is None else list(diagnoses)
     if not len(labels_of_rows) == len(answers) == len(tables):
         raise LatentiaError(
-            f"Found {len(tables)} rows, {len(labels_of_rows)} row_names and {len(answers)} diagnoses; expected one name and one "
-            "diagnosis for each row."
+            f"Found {len(tables)} rows, {len(labels_of_rows)} row_names and {len(answers)} diagnoses; expected one name and "
+            "one diagnosis for each row."
         )
     explained_rows = list(zip([table[0] == 1 for table in tables], labels_of_rows, answers, strict=True))
     names_of_causes = [cause_name(model, k, names, _MIN_STRENGTH) for k in range(len(model.priors_))]
@@ -306,7 +310,8 @@ def _explain(model: Any, present: np.ndarray, name: str, diagnosis: Any, names: 
         suspects.append((int(k), float(model.priors_[k]), float(probabilities[k]), *evidence))
     present_names = [names[i] for i in np.flatnonzero(present)]
     return {
-        "name": name, "present": present_names, "diagnosis": diagnosis, "suspects": suspects, "n_others": len(probabilities) - len(suspects),
+        "name": name, "present": present_names, "diagnosis": diagnosis, "suspects": suspects,
+        "n_others": len(probabilities) - len(suspects),
     }  # fmt: skip
 
 

@@ -244,7 +244,7 @@ def test_rare_labels_are_told(words_of_labels):
     scores = np.tile(np.arange(6.0), (30, 1))
     labels = sparse.csr_array(np.tile([0, 0, 0, 0, 0, 1], (30, 1)))
     found = assess("", scores, labels, np.array([9.0, 9, 9, 9, 9, 4]))
-    assert (found.n_rare, found.rare_told, found.rare_right) == (1, 30, 30)
+    assert (found.n_rare, found.rare_predicted, found.rare_right) == (1, 30, 30)
 
 
 def test_nothing_to_learn_gives_no_support():

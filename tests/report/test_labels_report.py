@@ -179,7 +179,7 @@ def test_two_labels_have_no_map(corpus, read_page, tmp_path):
 def test_the_bayes_head(corpus, read_page, tmp_path):
     model = MomentMultiLabelClassifier(5, head="bayes", n_splits=0).fit(corpus.X, corpus.Y)
     text = " ".join(read_page(write_labels_report(tmp_path / "r.html", model, corpus.X[:50], corpus.Y[:50])).cells)
-    assert "The topics both show what the documents are about and predict their labels" in text
+    assert "The topics show the subjects of the documents and predict their labels" in text
     assert "without the topics" not in text
     assert "Not measured How far to trust" in text
     assert "Not supported" not in text.partition("How to read this")[0]
@@ -194,7 +194,7 @@ def test_without_topics_there_are_none_on_the_page(corpus, read_page, tmp_path):
     assert {"examples", "space"} <= ids
     assert "no topics were asked for" in text
     assert "better than label frequencies" in page.cells
-    assert "about three in ten are right" in text
+    assert "about three in ten labels with a probability of 30% are right" in text
     assert model.evidence_["rare labels"].measured in text or model.evidence_["rare labels"].measured.startswith("0 ")
 
 
@@ -220,7 +220,7 @@ def test_names_and_parts_must_agree(model, rows, tmp_path):
         write_labels_report(tmp_path / "r.html", model, vocabulary=["a", "b"])
     with pytest.raises(LatentiaError, match="2 names of labels; expected 30"):
         write_labels_report(tmp_path / "r.html", model, label_names=["a", "b"])
-    with pytest.raises(LatentiaError, match="make blocks of both"):
+    with pytest.raises(LatentiaError, match="expected blocks of both"):
         write_labels_report(tmp_path / "r.html", model, Blocks.from_array(rows[0]), rows[1])
     assert list(tmp_path.iterdir()) == []
 

@@ -162,7 +162,7 @@ def test_what_does_not_agree_is_refused(model, given, tmp_path):
         write_noisy_or_report(tmp_path / "r.html", model, given, columns=["a"])
     with pytest.raises(LatentiaError, match="expected 24, the findings of the model"):
         write_noisy_or_report(tmp_path / "r.html", model, given[:, :5])
-    with pytest.raises(LatentiaError, match="there must be one of each a row"):
+    with pytest.raises(LatentiaError, match="expected one name and one diagnosis for each row"):
         write_noisy_or_report(tmp_path / "r.html", model, given, rows=[1], row_names=["a", "b"])
 
 

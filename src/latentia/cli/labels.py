@@ -116,10 +116,8 @@ def labels(
     if has_columns(source):
         name_options = {"labels": label_names, "vocabulary": word_names, **numbers}
         refuse_options(source, "its words and tags have names", **name_options)
-        options, reading = (
-            {"column": column, "tags": tags} | counting_options,
-            {"column": column} | kept_options(counting_options),
-        )
+        options = {"column": column, "tags": tags} | counting_options
+        reading = {"column": column} | kept_options(counting_options)
     else:
         refuse_options(source, "it holds counts of words, and is no table of texts", **texts)
         options, reading = numbers | {"vocabulary": word_names, "labels": label_names}, {}

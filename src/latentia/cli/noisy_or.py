@@ -39,10 +39,8 @@ _METHOD_NAMES = {
     SEARCH: "likely",
 }  # methods of posteriors
 _MAX_FAST_CAUSES = 14  # causes up to which every row takes the same short time
-_N_EXAMPLES, _MAX_EXAMPLE_FINDINGS = (
-    3,
-    14,
-)  # rows explained without --row, and their largest number of findings
+_N_EXAMPLES = 3  # rows that are explained without --row
+_MAX_EXAMPLE_FINDINGS = 14  # largest number of findings of these rows
 
 
 def noisy_or(

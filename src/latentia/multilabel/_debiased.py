@@ -19,12 +19,13 @@ from ._parts import PartMoments
 from ._topics import Recovered, Topics
 from .moments import Factors, OccurrenceMoments, OccurrenceProducts, TopicMoments, diagonal_moments, frequent_words
 
-_OVERSAMPLE = 12
-_MAX_WORDS = 1 << 14
-_ROUNDS = 2
-_MIN_ROOT = 1e-6
+_OVERSAMPLE = 12  # coordinates beyond the number of topics
+_MAX_WORDS = 1 << 14  # most frequent words, which have coordinates
+_ROUNDS = 2  # rounds of the subspace iteration
+_MIN_ROOT = 1e-6  # smallest root of a weight
 _MIN_SHARE = 0.1  # weight of a topic, in units of 1 / K, below which it is noise
-_MAX_COMPLETED_TOPICS, _MAX_COMPLETIONS, _COMPLETION_TOL = 20, 10, 1e-3
+_MAX_COMPLETED_TOPICS = 20  # topics up to which the diagonal is completed in several rounds
+_MAX_COMPLETIONS, _COMPLETION_TOL = 10, 1e-3  # rounds of completion, and change at which they end
 _MAX_POLAR_STEPS = 40  # components above the noise have converged by then; the others never do
 
 
@@ -109,10 +110,8 @@ def _complete_diagonal(parts: PartMoments, n_components: int) -> WhitenedDecompo
         moments = parts.combine(groups)
         directions, roots = _directions(fit, moments)
         words, weights = _clip_to_bounds(moments.sketch @ directions / roots, roots)
-        last_diagonal, parts.diagonal = (
-            parts.diagonal,
-            diagonal_moments(parts.moments.coordinates, words, weights, parts.n_jobs),
-        )
+        last_diagonal = parts.diagonal
+        parts.diagonal = diagonal_moments(parts.moments.coordinates, words, weights, parts.n_jobs)
         fit = _decompose(parts.combine(groups), n_components, seed)
         if (
             last_diagonal is not None

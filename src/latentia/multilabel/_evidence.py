@@ -67,9 +67,8 @@ def weigh_evidence(
     ``first_half_topics`` are topics of the first half of the documents.
     """
     words, counts = model.word_probabilities_, documents.counts
-    judged_words = (
-        words if recovered.parts is None else words[:, recovered.parts.words]
-    )  # the frequent ones of millions
+    # There may be millions of words: judge the frequent ones.
+    judged_words = words if recovered.parts is None else words[:, recovered.parts.words]
     limit = separation_limit(_rows_of_sum_one(judged_words), "cityblock", _MAX_LIMIT)
     parts, goodness = _goodness(model, documents, recovered, parts, first_half_topics, limit)
     checks = error_checks(
@@ -151,10 +150,8 @@ def _goodness(
             n_rows=documents.counts.n_rows, against="label frequencies", unit="document", deviations=_DEVIATIONS,
         )  # fmt: skip
     # Fit of moments, and spread of documents of the same topic.
-    misfit, topics = (
-        _misfit(recovered),
-        Topics(model.word_probabilities_[:, words], first_half_topics.labels, model.weights_),
-    )
+    misfit = _misfit(recovered)
+    topics = Topics(model.word_probabilities_[:, words], first_half_topics.labels, model.weights_)
     posterior, _ = _log_rows(rows, topics, overall, documents.occurrences)
     spread = spread_of_documents(
         rows,

@@ -296,10 +296,8 @@ def _refine_until_converged(
 
 def _climb(update: NoisyOrUpdate, e_step: EStep, n_done: int) -> Refinement:
     """Run EM until it converges, after ``n_done`` E-steps."""
-    min_gain, patience = (
-        MIN_GAIN * update.n_parameters,
-        _PATIENCE if len(update.priors) <= _MAX_PATIENT_CAUSES else _PATIENCE_WITH_MANY_CAUSES,
-    )
+    min_gain = MIN_GAIN * update.n_parameters
+    patience = _PATIENCE if len(update.priors) <= _MAX_PATIENT_CAUSES else _PATIENCE_WITH_MANY_CAUSES
     return refine(update, lambda at, number: e_step(at, number + n_done), "auto", min_gain, patience=patience)
 
 
@@ -379,11 +377,9 @@ def _add_by_search(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> N
     (starts, present), (gap_starts, missing) = list_present(block[0]), list_missing(block[0])
     model, (m, n) = update.model, update.strengths.shape
     unknown = np.zeros((m + 1, n if len(missing) else 1))
-    explained, together, log_likelihood = (
-        np.zeros(len(model.absence_factors)),
-        np.zeros(len(model.absence_factors)),
-        0.0,
-    )
+    explained = np.zeros(len(model.absence_factors))
+    together = np.zeros(len(model.absence_factors))
+    log_likelihood = 0.0
     for start in range(0, block[0].shape[0], _ROWS_AT_ONCE):
         chunk = slice(start, start + _ROWS_AT_ONCE + 1)
         lists = starts[chunk], present, gap_starts[chunk], missing
@@ -429,12 +425,10 @@ def _add_rows(
     ``explained`` and ``together`` have an entry for each link, ``leak_explained`` (n,) one for each leak.
     """
     m, n, max_causes = len(on), len(silent), causes.shape[1]
-    absent, inverse_present, share_on, cause_ends = (
-        np.empty(n),
-        np.empty(n),
-        np.empty(max_causes),
-        np.empty(max_causes + 1, np.int64),
-    )
+    absent = np.empty(n)
+    inverse_present = np.empty(n)
+    share_on = np.empty(max_causes)
+    cause_ends = np.empty(max_causes + 1, np.int64)
     scratch, size = np.full(n, -1), bound_links(first, max_causes)
     edges, finding_places = np.empty(size, np.int64), np.empty(size, np.int64)
     row_factors, weight = np.empty(size), np.empty(size)

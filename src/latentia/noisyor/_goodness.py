@@ -34,10 +34,8 @@ from .inference.network import Network
 _DRAWS = 4  # draws of the causes of each row
 _N_DEVIATIONS = 3.0  # standard deviations of the spread that pass for noise
 _MAX_CAUSE_PAIRS = 4.0  # mean square of standard scores of pairs of causes; noise alone gives one
-_MAX_FINDING_PAIRS, _NOISE = (
-    0.25,
-    4.0,
-)  # the same of findings: excess over one, at least 4 standard deviations of the mean
+_MAX_FINDING_EXCESS = 0.25  # excess over one of that of pairs of findings
+_NOISE = 4.0  # standard deviations of the mean square that pass for noise
 _NATS_PER_PARAMETER = 2.0  # parameters that passed a selection fit their own rows better than one nat each
 _FADED_PRIOR_SHARE = 1e-3  # factor on the priors of a network that is no likelier than independence
 _MAX_CLASSES = 60  # classes about which some thousand rows can say anything
@@ -101,7 +99,7 @@ class Goodness:
 
 def max_mean_square(n_pairs: int) -> float:
     """Return the largest mean square of standard scores that passes for noise, given the number of pairs."""
-    return float(1 + max(_MAX_FINDING_PAIRS, _NOISE * np.sqrt(2 / max(n_pairs, 1))))
+    return float(1 + max(_MAX_FINDING_EXCESS, _NOISE * np.sqrt(2 / max(n_pairs, 1))))
 
 
 def compute_pair_misfit(network: Network, source: AbsenceMoments, folds: Folds) -> Misfit:
@@ -174,9 +172,8 @@ def fade_causes(
     if float((with_causes - independent).mean()) >= min_gain:
         return None
     priors = _FADED_PRIOR_SHARE * network.priors
-    p_absent = np.prod(
-        1 + priors[:, None] * np.expm1(-network.weights), axis=0
-    )  # P(finding absent) of the causes without the leak
+    # P(finding absent) of the causes without the leak.
+    p_absent = np.prod(1 + priors[:, None] * np.expm1(-network.weights), axis=0)
     return replace(network, priors=priors, leak=np.clip(1 - (1 - frequency) / p_absent, _TINY, 1 - _TINY))
 
 

@@ -26,12 +26,12 @@ from .inference.network import Network
 MAX_GROWN = 10
 """Largest number of causes of a grown network: with the two spare ones, all 4,096 configurations are summed."""
 
-_N_SPARE, _N_EXCHANGES = 2, 6
+_N_SPARE, _N_EXCHANGES = 2, 6  # spare causes, and exchanges that are tried
 _N_STEPS = 15  # EM steps after each change; 40 take two to three times as long
 _START_PRIOR = 0.1  # prior of a new cause
 _MIN_GAIN_PER_ROW = 0.005  # nats a row from which a network counts as clearly likelier
 _MAX_CHEAP_CAUSES = 4  # causes up to which exchanges take next to no time
-_STRENGTH_RANGE, _LEAK_RANGE = (0.02, 0.95), (1e-4, 0.99)
+_STRENGTH_RANGE, _LEAK_RANGE = (0.02, 0.95), (1e-4, 0.99)  # ranges of starting values
 
 
 @dataclass(frozen=True)

@@ -57,10 +57,8 @@ def count_causes_above_noise(source: AbsenceMoments, folds: Folds) -> tuple[int,
     """
     scale = compute_even_scale(source.logs(folds.all))
     pairs = scale_pairs(source.logs(folds.all), scale).astype(np.float32)
-    max_causes, noise = (
-        noisy_or_causes(source.n_features),
-        compute_noise(source, scale, folds, np.zeros((len(scale), 0))),
-    )
+    max_causes = noisy_or_causes(source.n_features)
+    noise = compute_noise(source, scale, folds, np.zeros((len(scale), 0)))
     n_columns = int((np.linalg.eigvalsh(pairs) > noise).sum())
     while True:
         n_columns = min(max(n_columns + n_columns // 10 + 5, 1), max_causes)

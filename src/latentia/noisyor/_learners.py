@@ -163,11 +163,9 @@ class IterativeRecovery:
             by_rows, by_partition = ([moments.first(k) for moments in group] for group in (by_rows, by_partition))
         self._source, self._moments, self._rounds = source, dict(zip(all_selections, by_rows, strict=True)), rounds
         recovered = recover(by_rows[0], **rounds)
-        self._all_groups, self._full_network, self.remaining = (
-            selections[0],
-            recovered.network,
-            _extrapolate_remaining(recovered.rounds),
-        )
+        self._all_groups = selections[0]
+        self._full_network = recovered.network
+        self.remaining = _extrapolate_remaining(recovered.rounds)
         self.agreement = _compute_agreement(self._full_network, by_partition, rounds)
 
     def network(self, groups: Groups) -> Network:

@@ -16,10 +16,8 @@ from ..linalg import leading_eigenspace
 # After this many steps, a step that removes less than this share of the squared residual is the last. With more columns than
 # the matrix has directions above its noise, the spare ones move about in the noise for long.
 _PATIENCE, _MIN_GAIN = 100, 1e-5
-_BLOCK_COLUMNS, _SHIFT_TOL = (
-    4,
-    0.1,
-)  # columns of the iteration for a largest eigenvalue, and relative accuracy of the shift
+_BLOCK_COLUMNS = 4  # columns of the iteration for a largest eigenvalue
+_SHIFT_TOL = 0.1  # relative accuracy of the shift
 
 
 def factor_off_diagonal(

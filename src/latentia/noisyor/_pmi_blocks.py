@@ -81,16 +81,16 @@ class Slabs:
         logs = [source.logs(groups) for groups in selections]
         self._pair = np.array([log.pair - (log.single[:, None] + log.single) / 2 for log in logs])
 
-    def tiles(self, i: int, start: int, stop: int, first: int) -> Iterator[Tile]:
-        """Yield tiles of PMI3 of finding i with findings j from start to stop, and findings l > j from first on."""
-        source, counts = self._source, self._count(i, start, stop, first)
-        for top in range(start, stop, _TILE_ROWS):
-            end, after = min(top + _TILE_ROWS, stop), max(first, top)
-            tables = np.empty((len(self._member), end - top, source.n_features - after))
-            places = i, top, after, top - start, after - first
+    def tiles(self, i: int) -> Iterator[Tile]:
+        """Yield tiles of PMI3 of finding i with findings j > i, and findings l > j."""
+        source, n = self._source, self._source.n_features
+        counts = self._count(i, i + 1, n, i + 1)
+        for top in range(i + 1, n, _TILE_ROWS):
+            end = min(top + _TILE_ROWS, n)
+            tables = np.empty((len(self._member), end - top, n - top))
             single_counts = source.n_rows, self._present, self._absent
-            _fill_pmi(counts, *single_counts, self._member, self._pair, *places, tables)
-            yield Tile(slice(top, end), after, tables)
+            _fill_pmi(counts, *single_counts, self._member, self._pair, i, top, tables)
+            yield Tile(slice(top, end), top, tables)
 
 
 class SplitSums:
@@ -126,26 +126,18 @@ class SplitSums:
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
-def _fill_pmi(
-    counts, n_rows, present, absent, member, pair, i, top, first, first_count_row, first_count_column, tables
-):
-    """Fill tables, (S, rows from top on, findings from first on), from counts, whose first row and column are given."""
+def _fill_pmi(counts, n_rows, present, absent, member, pair, i, top, tables):
+    """Fill tables, (S, rows from top on, findings from top on), from the groups' counts of finding i with later ones."""
     n_groups, size = counts.shape[0], tables.shape[2]
     absent_counts, selected = np.zeros((n_groups, size)), np.empty(size)
     for row in range(tables.shape[1]):
         j = top + row
-        begin = max(j + 1 - first, 0)
-        first_after = first + begin
+        begin, after = row + 1, j + 1
         for g in range(n_groups):  # by inclusion and exclusion
             base = absent[g, i, j] + present[g, i] + present[g, j] - 2 * n_rows[g]
-            triple_counts = counts[g, first_count_row + row, first_count_column + begin :]
+            triple_counts = counts[g, j - i - 1, j - i :]
             _count_absent(
-                base,
-                absent[g, i, first_after:],
-                absent[g, j, first_after:],
-                present[g, first_after:],
-                triple_counts,
-                absent_counts[g],
+                base, absent[g, i, after:], absent[g, j, after:], present[g, after:], triple_counts, absent_counts[g]
             )
         for s in range(len(member)):
             selected[:], total = ADDED_COUNT, ADDED_COUNT
@@ -156,8 +148,8 @@ def _fill_pmi(
             tables[s, row, :begin] = 0.0
             _fill_row(
                 pair[s, i, j],
-                pair[s, i, first_after:],
-                pair[s, j, first_after:],
+                pair[s, i, after:],
+                pair[s, j, after:],
                 selected,
                 1 / total,
                 tables[s, row, begin:],

@@ -166,10 +166,8 @@ class AbsenceStatistics(AbsenceCounts):
         excess = excess_of_copies(*tables["copies"])
         self._excess = excess if excess > _NEGLIGIBLE_EXCESS else 1.0
         rows, pairs = _draw_tables(tables["n"][-1], tables["few"])
-        self.n_rows, self._together = (
-            self._reduce_copies(tables["n"][:-1]) + rows,
-            self._reduce_copies(tables["pairs"]) + pairs,
-        )
+        self.n_rows = self._reduce_copies(tables["n"][:-1]) + rows
+        self._together = self._reduce_copies(tables["pairs"]) + pairs
         self.present = np.einsum("gii->gi", self._together).copy()
 
     def counter(self) -> Counter:

@@ -304,7 +304,7 @@ class AbsenceCounts:
 
             def slab(i: int, begin: int = begin, partial: np.ndarray = partial) -> None:
                 split, sums_of_slab = SplitSums(factor, sides, i), partial[i - begin]
-                for tile in slabs.tiles(i, i + 1, n, i + 1):
+                for tile in slabs.tiles(i):
                     sums_of_slab[:n_selections] += factor[tile.rows].T @ (
                         tile.tables[:n_selections] @ factor[tile.first :]
                     )
@@ -320,11 +320,9 @@ class AbsenceCounts:
     ) -> np.ndarray:
         order = np.argsort(self.present.sum(axis=0), kind="stable")
         chosen_columns = order[factor[order].any(axis=1)]
-        slabs, rows_of_factor, d = (
-            Slabs(self.select(chosen_columns), selections),
-            factor[chosen_columns].astype(np.float32),
-            factor.shape[1],
-        )
+        slabs = Slabs(self.select(chosen_columns), selections)
+        rows_of_factor = factor[chosen_columns].astype(np.float32)
+        d = factor.shape[1]
         totals = np.zeros((len(selections), d, d * (d + 1) // 2), np.float32)
         for begin in range(0, len(chosen_columns), _SLABS_AT_ONCE):
             chunk = range(begin, min(begin + _SLABS_AT_ONCE, len(chosen_columns)))
@@ -332,7 +330,7 @@ class AbsenceCounts:
 
             def slab(i: int, begin: int = begin, sums: np.ndarray = sums) -> None:
                 images = np.zeros((len(selections), len(chosen_columns), d), np.float32)
-                for tile in slabs.tiles(i, i + 1, len(chosen_columns), i + 1):
+                for tile in slabs.tiles(i):
                     np.matmul(tile.tables.astype(np.float32), rows_of_factor[tile.first :], out=images[:, tile.rows])
                 for target, image in zip(sums, images, strict=True):
                     target[i - begin] = pack_pairs(rows_of_factor[i + 1 :].T @ image[i + 1 :])

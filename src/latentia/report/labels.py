@@ -173,10 +173,8 @@ def _answer(model: Any, labels: Names, measures: Sequence[Mapping[str, Any]]) ->
     else:
         names, shares = [labels[label] for label in frequent], model.label_frequencies_[frequent]
         data = named_bars(names, shares, title="share of the documents")
-        title_and_hint, label = (
-            ("The labels", f"The {len(frequent)} most frequent labels."),
-            "Bars of how frequent labels are",
-        )
+        title_and_hint = ("The labels", f"The {len(frequent)} most frequent labels.")
+        label = "Bars of how frequent labels are"
     return Answer(
         "Which labels does a new document get?",
         words,
@@ -278,10 +276,8 @@ def _label_space(model: Any, labels: Names, label_sets: Any) -> tuple[Figure, ..
         return ()
     order = _order_neighbours(correlations)
     together = together[np.ix_(varying[order], varying[order])]
-    names, shades = (
-        [labels[label] for label in chosen[varying[order]]],
-        np.maximum(correlations[np.ix_(order, order)], 0),
-    )
+    names = [labels[label] for label in chosen[varying[order]]]
+    shades = np.maximum(correlations[np.ix_(order, order)], 0)
     return (
         Figure(
             "label-space",

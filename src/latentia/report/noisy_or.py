@@ -124,12 +124,10 @@ def summarize_noisy_or(
 
 
 def _table(model: Any, evidence: Any, names: list[str], threshold: float) -> Table:
-    size, given_names, is_given, strengths = (
-        len(model.priors_),
-        model.given_names,
-        model.prior is not None,
-        model.strengths_,
-    )
+    size = len(model.priors_)
+    given_names = model.given_names
+    is_given = model.prior is not None
+    strengths = model.strengths_
     low, high = model.n_components_range_ or (0, 0)
     number_text = f", a number estimated from the data{f' ({low} to {high} fit as well)' if low < high else ''}"
     findings_of_causes = [

@@ -94,9 +94,8 @@ def _attribute_by_states(network: Network, present: np.ndarray, observed: np.nda
     columns = np.flatnonzero(observed)
     for chunk in np.array_split(columns, max(1, len(columns) // _FINDINGS_AT_ONCE)):
         load = table @ model.weights[:, chunk] + model.hazard[chunk]
-        log_finding = np.where(
-            present[chunk], np.log(-np.expm1(-load)), -load
-        )  # log probability of each finding as it is in the row
+        # Log probability of each finding as it is in the row.
+        log_finding = np.where(present[chunk], np.log(-np.expm1(-load)), -load)
         attribution[:, chunk] = (full_logits - _logits(_compute_mean_state(joint[:, None] - log_finding, table), EPS)).T
     return attribution
 

@@ -35,10 +35,8 @@ _MAX_TERMS = 1 << 22  # terms of a sum over subsets with more causes
 _SEARCH_ROWS = 256  # rows searched at a time: 16 MB of configurations
 _MIN_CANDIDATE_ODDS = np.exp(-7.0)  # odds below which a cause is no candidate
 _LAST_NAT = 6.0  # configurations more than 6 nats below the best are about as likely as unlisted ones
-_SECONDS_PER_ROW, _MIN_WARNED_SECONDS = (
-    0.02,
-    60.0,
-)  # of rows with 15 to 60 causes, and seconds from which on that is said
+_SECONDS_PER_ROW = 0.02  # time of a row with 15 to 60 causes
+_MIN_WARNED_SECONDS = 60.0  # expected time from which a warning names it
 
 
 def posteriors(
@@ -173,12 +171,10 @@ def _fill_row_by_row(
                 model.weights, model.on, model.off, model.hazard, present[r], observed[r]
             )
             out.probabilities[r], linked = on, np.flatnonzero(model.weights[:, present_columns].any(axis=1))
-            on, off, loads, hazard = (
-                on[linked],
-                off[linked],
-                model.weights[np.ix_(linked, present_columns)],
-                model.hazard[present_columns],
-            )
+            on = on[linked]
+            off = off[linked]
+            loads = model.weights[np.ix_(linked, present_columns)]
+            hazard = model.hazard[present_columns]
             if len(present_columns) <= max_present or (has_many_causes and count_terms(loads) <= _MAX_TERMS):
                 likelihood, joint, error = sum_over_subsets(
                     on, off, loads, hazard, has_many_causes or len(present_columns) <= largest

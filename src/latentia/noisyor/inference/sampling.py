@@ -58,12 +58,10 @@ class _Row(NamedTuple):
             np.append(0, np.cumsum(np.bincount(numbers, minlength=size)))
             for numbers, size in zip((causes, findings), loads.shape, strict=True)
         )
-        absence_factors, strengths, silent, leak = (
-            np.exp(-loads),
-            -np.expm1(-loads),
-            np.exp(-hazard),
-            -np.expm1(-hazard),
-        )
+        absence_factors = np.exp(-loads)
+        strengths = -np.expm1(-loads)
+        silent = np.exp(-hazard)
+        leak = -np.expm1(-hazard)
         links = strengths[causes, places]
         places, parents = np.ascontiguousarray(places), np.ascontiguousarray(parents)
         return cls(on, off, absence_factors, strengths, silent, leak, ends, places, links, starts, parents)

@@ -125,7 +125,7 @@ def test_rows_without_a_value_are_left_out(call, rows, refused, given, tmp_path)
     (tmp_path / "x.csv").write_text("\n".join(lines))
     options = ("-k", 3, "--refine", 0, "--partitions", 1)
     printed = call("noisy-or", tmp_path / "x.csv", *options, "--out", tmp_path / "gaps")
-    assert "<0.1% of the cells are empty and are taken as not known" in printed
+    assert "<0.1% of the cells are empty and are taken as unknown" in printed
     assert [row["row"] for row in rows(tmp_path / "gaps" / "posteriors.csv")][:3] == ["2", "3", "4"]
     assert "--missing 'mean': use one of keep, drop" in refused("noisy-or", tmp_path / "x.csv", "--missing", "mean")
     with pytest.warns(DroppedDataWarning, match="2 of 4000 rows lack a value and were left out: line 3, 10"):

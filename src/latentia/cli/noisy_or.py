@@ -65,10 +65,10 @@ def noisy_or(
     Parameters
     ----------
     source
-        A table with a header, one finding per column, 1 or 0, empty where it is not known: CSV, TSV, Excel, Parquet; or
+        A table with a header, one finding per column, 1 or 0, empty where it is unknown: CSV, TSV, Excel, Parquet; or
         MatrixMarket. With --baskets, a text whose lines list items.
     k : -k, --causes, -m
-        Number of causes; by default the data says. FROM:TO:STEP compares a range.
+        Number of causes, estimated by default. FROM:TO:STEP compares a range.
     columns
         Columns of findings, separated by commas; by default all columns of numbers.
     prior
@@ -88,7 +88,7 @@ def noisy_or(
     name
         Name of a cause, such as 0="the flu", by the number that another run gave it; for each cause.
     missing
-        Cells without a value: keep takes them as not known, drop leaves their rows out.
+        Cells without a value: keep takes them as unknown, drop leaves their rows out.
     """
     sizes = parse_sizes(k, "causes")
     if prior is not None and not 0 < prior < 1:

@@ -1,4 +1,4 @@
-"""Measures of predicted labels on labelled rows, beside those of the most frequent labels."""
+"""Measures of predicted labels on labelled rows, compared with those of the most frequent labels."""
 
 from __future__ import annotations
 

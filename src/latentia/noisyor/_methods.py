@@ -188,7 +188,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         present, observed = self._findings(x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x)))
         if len(present) != 1 or observed is None:
             raise LatentiaError(
-                "Expected one row with NaN for the findings that are not known yet; x "
+                "Expected one row with NaN for the findings that are still unknown; x "
                 + ("has no NaN." if len(present) == 1 else f"has {len(present)} rows.")
             )
         network, names = self._network, self._finding_names()

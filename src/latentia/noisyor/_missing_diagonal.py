@@ -1,4 +1,4 @@
-"""Low-rank factor of a positive semidefinite matrix whose diagonal is not known.
+"""Low-rank factor of a positive semidefinite matrix with an unknown diagonal.
 
     find B of shape (n, K) with (B B^T)_ij = M_ij for i != j
 

@@ -133,7 +133,7 @@ class BitColumns(NamedTuple):
 class RowPacking:
     """Statistic that packs rows of 0, 1 and NaN into bits, by group; rows without findings are only counted.
 
-    Memory: one bit an entry, two where some are not known, up to the rounding of each block to 64 rows a group.
+    Memory: one bit an entry, two if some cells are unknown, up to the rounding of each block to 64 rows a group.
 
     Parameters
     ----------

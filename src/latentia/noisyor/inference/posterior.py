@@ -143,7 +143,7 @@ def _fill_by_search(
 def _has_all_candidates(
     network: Network, present: np.ndarray, observed: np.ndarray, likely: LikelyConfigurations, row: int
 ) -> bool:
-    """Return True if no further cause of a row is likely beside its likeliest configuration."""
+    """Return True if no further cause of a row is likely given its likeliest configuration."""
     model, likeliest = network.search_model, int(likely.logs[row].argmax())
     causes = likely.causes[row]
     on = causes[likely.masks[row, likeliest] >> np.arange(len(causes)) & 1 == 1]

@@ -239,10 +239,12 @@ def _draw_all(
         against = off[k]  # a product of factors of at most 1: where it underflows, the cause is certain
         for e in range(ends[k], ends[k + 1]):
             i = places[e]
-            beside, fired_beside = quiet[i], fired[i]
+            other_absent, other_present = quiet[i], fired[i]
             if state[k]:
-                beside, fired_beside = _absence_of_finding(i, absence_factors, silent, leak, active, k, _NO_CAUSE)
-            against *= fired_beside / (fired_beside + beside * links[e])
+                other_absent, other_present = _absence_of_finding(
+                    i, absence_factors, silent, leak, active, k, _NO_CAUSE
+                )
+            against *= other_present / (other_present + other_absent * links[e])
         probability = on[k] / (on[k] + against)
         sums[k] += probability
         if state[k] != (_draw_uniform(stream) < probability):

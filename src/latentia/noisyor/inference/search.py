@@ -1,12 +1,12 @@
 """The likeliest configurations of the causes of a row, by best-first search from the mode.
 
-Turning on cause k beside a set of causes S changes the logarithm of the joint probability of a configuration and the row by
+Turning on cause k, given a set of causes S, changes the logarithm of the joint probability of a configuration and the row by
 
     gain_k(S) = log rho_k / (1 - rho_k) - sum_(i absent) W_ki + sum_(i present) log (1 - p_i(S) t_ki) / (1 - p_i(S)),
 
 p_i(S) being the probability that i is absent and t = exp(-W). The last sum falls as S grows, because causes explain each
-other away. So a gain beside a smaller set bounds the one beside a larger set, and a cause that costs too much beside the
-empty set does so beside all: few causes of a row are candidates at all.
+other away. So a gain given a smaller set bounds that given a larger one. A cause that costs too much given the empty
+set always does: few causes of a row are candidates at all.
 
 The search climbs to a mode by single flips. Then it expands the likeliest configuration not expanded yet: likely ones that
 differ from it by one cause are added, until none within some nats of the best remains. The result holds all configurations that
@@ -40,7 +40,7 @@ class SearchModel(NamedTuple):
     parents : ndarray of int32, shape (n_links,)
         Causes of these links.
     gains : ndarray of shape (n_links,)
-        Contribution of the finding, if it is present, to the gain of the cause beside the empty set.
+        Contribution of the finding, if it is present, to the gain of the cause given the empty set.
     first : ndarray of int64, shape (m + 1,)
         Start of the links of each cause.
     findings : ndarray of int32, shape (n_links,)
@@ -202,7 +202,7 @@ def list_row_links(present, first, findings, absence_factors, causes, scratch, e
 
 @njit(nogil=True, cache=True)
 def _choose_candidates(gains, causes):
-    """Fill ``causes`` with those that can be on, given gains beside the empty set; return their number."""
+    """Fill ``causes`` with those that can be on, given gains given the empty set; return their number."""
     n = 0
     for k in range(len(gains)):
         if gains[k] <= -_MAX_NATS_BELOW:
@@ -224,7 +224,7 @@ def _list_configurations(
 ):
     """Fill ``masks`` and ``logs`` for a row; return the number of configurations, and whether there were more.
 
-    ``alone`` (m,) are gains beside the empty set, ``base`` (m,) log rho / (1 - rho) less the loads of the absent findings.
+    ``alone`` (m,) are gains given the empty set, ``base`` (m,) log rho / (1 - rho) less the loads of the absent findings.
     """
     logs[0] = _climb(alone, base, silent, causes, present, ends, places, row_factors, off, fired, masks, bounds[0])
     is_expanded[0] = False

@@ -17,8 +17,8 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.moments.additive import alike, evened, excess_of_copies
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._kept import KeptAbsences, kept_counts
-from latentia.noisyor.absences import CountedAbsences, PackedRows
+from latentia.noisyor._sufficient_statistics import AbsenceStatistics, count_absences
+from latentia.noisyor.absences import AbsenceCounts, RowPacking
 from latentia.passes import Blocks, Folds, accumulate, deal_by_content, deal_sequences_by_content
 from latentia.sequences import SpectralHMM, TwoStateHMM
 
@@ -48,7 +48,7 @@ def sequences(n_symbols: int) -> list[tuple[Any, ...]]:
 
 
 CASES = {
-    "causes": Case(lambda **kw: NoisyOr(2, n_partitions=1, corrections=1, n_splits=1, **kw), findings),
+    "causes": Case(lambda **kw: NoisyOr(2, corrections=1, n_splits=1, **kw), findings),
     "two states": Case(lambda **kw: TwoStateHMM(n_symbols=30, **kw), lambda: sequences(30)),
     "states": Case(lambda **kw: SpectralHMM(2, n_symbols=6, n_splits=1, **kw), lambda: sequences(6)),
 }
@@ -156,7 +156,7 @@ def test_what_is_too_wide_or_unknown_is_an_error():
         NoisyOr(3).partial_fit(X)
     table = X[:, :9].astype(float)
     table[7, 2] = np.nan
-    with pytest.raises(LatentiaError, match="Row 7 has findings that are not known"):
+    with pytest.raises(LatentiaError, match="Row 7 has unknown findings"):
         NoisyOr(2).partial_fit(table)
     with pytest.raises(LatentiaError, match="at least 100"):
         NoisyOr(2).partial_fit(X[:50, :9]).weights_  # noqa: B018
@@ -184,9 +184,9 @@ def test_groups_of_steps_hang_on_their_sequence_alone():
         np.arange(len(symbols))
     )
     order = np.random.default_rng(3).permutation(len(lengths))
-    turned = np.concatenate([np.arange(starts[i], starts[i] + lengths[i]) for i in order])
-    again = deal_sequences_by_content(Blocks.from_array(symbols[turned, None], lengths=lengths[order]), 100)
-    np.testing.assert_array_equal(again.of(np.arange(len(symbols))), groups[turned])
+    order_in_rows = np.concatenate([np.arange(starts[i], starts[i] + lengths[i]) for i in order])
+    again = deal_sequences_by_content(Blocks.from_array(symbols[order_in_rows, None], lengths=lengths[order]), 100)
+    np.testing.assert_array_equal(again.of(np.arange(len(symbols))), groups[order_in_rows])
     assert np.bincount(groups).min() > len(symbols) / 5
 
 
@@ -211,11 +211,11 @@ def test_groups_of_copies_by_accident_differ_as_if_each_were_dealt_alone(n_kinds
 def test_counts_that_are_kept_are_those_of_rows(n):
     X = planted.noisy_or_network(24, 3, leak=0.02, random_state=1).sample(5000, 2).X[:, :n]
     parts = [Blocks.from_array(part) for part in (X, X[:3000], X[3000:])]
-    whole, one, other = (kept_counts(part, deal_by_content(part)) for part in parts)
+    whole, one, other = (count_absences(part, deal_by_content(part)) for part in parts)
     for found in (one.plus(other), other.plus(one), whole.plus(one).plus(one, -1)):
         assert all(np.array_equal(table, whole.tables[name]) for name, table in found.tables.items())
-    kept = KeptAbsences(whole)
-    rows = CountedAbsences(accumulate(parts[0], PackedRows(n, Folds())), np.arange(n))
+    kept = AbsenceStatistics(whole)
+    rows = AbsenceCounts(accumulate(parts[0], RowPacking(n, Folds())), np.arange(n))
     everyone = (0, 1, 2, 3)
     np.testing.assert_allclose(kept.logs(everyone).pair, rows.logs(everyone).pair, atol=1e-12)
     factor = np.random.default_rng(1).normal(size=(n, 2))

@@ -19,7 +19,6 @@ from latentia.evidence.views import ViewMisfits
 from latentia.linalg import scaled_eigenspace
 from latentia.matrices import ProbabilityMatrix
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.tensor import decompose
@@ -421,11 +420,6 @@ def test_scaling_of_words_that_were_not_seen(tau, tmp_path):
     ):
         assert np.isfinite(model.fit(data).score(data))
         assert latentia.load(latentia.save(model, tmp_path / "model")).score(data) == model.score(data)
-
-
-def test_the_noisy_or_algorithm_as_printed_with_one_cause():
-    model = NoisyOr(1, n_partitions=1, corrections=0).fit(named("NoisyOr")[0].table)
-    assert model.weights_.shape == (1, 15)
 
 
 @every

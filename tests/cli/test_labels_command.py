@@ -224,7 +224,7 @@ def test_many_scores_are_sampled_and_chunked(call, rows, files, fitted, monkeypa
     monkeypatch.setattr(measures, "_CHUNK_SCORES", 50)
     call("labels", *arguments, "--out", tmp_path / "whole")
     assert rows(tmp_path / "whole" / "metrics.csv") == rows(fitted[0] / "metrics.csv")
-    monkeypatch.setattr(measures, "_MOST_SCORES", 30 * 12)
+    monkeypatch.setattr(measures, "_MAX_SCORES", 30 * 12)
     printed = call("labels", *arguments, "--out", tmp_path / "o")
     assert "document-averaged AUC: On a random sample of 30 of 80 rows." in printed
     first, *others = rows(tmp_path / "o" / "metrics.csv")
@@ -248,7 +248,7 @@ def test_predictions_hold_one_block_at_a_time(fitted, files, monkeypatch):
     """What is asked of the model at once is a block, and what is kept of it are five numbers a row."""
     _, model, _ = fitted
     test = Blocks.from_files(files / "test.txt", block_rows=32)
-    seen, asked = command._Predicted(), []
+    seen, asked = command._Predictions(), []
     real = type(model).top_labels
     monkeypatch.setattr(type(model), "top_labels", lambda self, X, n: asked.append(X.n_rows) or real(self, X, n))
     assert len(list(command._predictions(model, test, command.Names("label"), 7, False, seen))) == 80 * 7
@@ -291,7 +291,7 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
         ("3 5 4\n" + ROWS, ["--head", "pear"], "--head 'pear': use one of auto, ridge, logistic, full, bayes"),
         ("3 5 4\n" + ROWS, ["--no-topics", "--head", "bayes"], "--no-topics: --head bayes predicts with the topics"),
         ("3 5 4\n" + ROWS, ["--no-topics", "-k", "1:2"], "--no-topics: -k compares numbers of topics"),
-        ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial, paper"),
+        ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial"),
         ("3 5 4\n" + ROWS, ["--jobs", "0"], "--jobs 0"),
         ("3 5 4\n" + ROWS, ["--test", "absent.txt"], "--test absent.txt: no such file"),
         ("3 5 4\n" + ROWS, ["--vocabulary", "absent.txt"], "--vocabulary absent.txt: no such file"),

@@ -20,7 +20,7 @@ from latentia.likelihood.rows import MixtureSums
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.moments.vectors import Coordinates
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.noisyor.absences import PackedRowsSum
+from latentia.noisyor.absences import BitColumns
 from latentia.passes import Blocks, _packing, accumulate, checkpointing, write_cache
 from latentia.passes import checkpoint as room
 from latentia.topics import AnchorTopics
@@ -503,7 +503,7 @@ def test_sums_come_back_as_they_were():
     square = np.arange(6.0).reshape(2, 3)
     sums = [
         (0, MixtureSums(square, [square], np.asfortranarray(square), 2.5, 3)), {(0, 1): square, "n": np.float64(3)},
-        Coordinates(np.array([True]), np.array(2 + 1j), True), PackedRowsSum(*[square] * len(PackedRowsSum._fields)),
+        Coordinates(np.array([True]), np.array(2 + 1j), True), BitColumns(*[square] * len(BitColumns._fields)),
         sparse.csr_array(square), np.empty((0, 3)), square[:, ::2], {1, 2}, frozenset({3}), None,
         float("inf"), "text", np.int32(5),
     ]  # fmt: skip

@@ -30,7 +30,6 @@ _OPTIONS = {
     "n_features": None,
     "n_jobs": "--jobs",
     "n_labels": None,
-    "n_partitions": "--partitions",
     "random_state": "--seed",
     "size": "--patch",
     "zero_based": "--zero-based/--one-based",

@@ -19,11 +19,11 @@ class PartMoments:
     Attributes
     ----------
     words : ndarray of int, shape (F,)
-        The frequent words that have coordinates.
+        Frequent words, which have coordinates.
     overall : ndarray of shape (F,)
-        Their frequencies in all documents, on the scale of their probabilities.
+        Frequencies of these words in all documents, on the scale of their probabilities.
     diagonal : DiagonalMoments or None
-        What is added to the moments of different words.
+        Diagonal that is added to the moments of different words.
     """
 
     moments: OccurrenceMoments
@@ -38,10 +38,10 @@ class PartMoments:
     def folds(self) -> Folds:
         return self.moments.folds
 
-    def of(self, groups: Sequence[int]) -> WordMoments:
-        """Moments of the documents of some groups together."""
-        found = self.moments.of(self.sums, groups, self._cube(tuple(groups)))
-        return self.diagonal.added_to(found, self.moments.coordinates) if self.diagonal else found
+    def combine(self, groups: Sequence[int]) -> WordMoments:
+        """Return the moments of the documents of some groups together."""
+        moments = self.moments.compute(self.sums, groups, self._cube(tuple(groups)))
+        return self.diagonal.add_to(moments, self.moments.coordinates) if self.diagonal else moments
 
     def _cube(self, groups: tuple[int, ...]) -> np.ndarray:
         if groups not in self._cubes:

@@ -11,7 +11,7 @@ from ..dictionary.patches import mosaic
 from ..exceptions import LatentiaError
 from ..report.figures import PALETTE, beside, links, overlaid, shortened
 from ..report.nmf import axis_of
-from ..report.noisy_or import heights_of, placed
+from ..report.noisy_or import compute_heights, order_findings
 from ..report.parts import largest
 from ._axes import INK, as_written, attribute, column_names, entry, heat, names_of_all, new_axes
 from .figures import plot_figure
@@ -172,11 +172,11 @@ def plot_network(
     """
     strengths = attribute(model, "strengths_", "strengths of causes")
     names = column_names(model, strengths.shape[1], columns)
-    chosen = placed(strengths, threshold, n_findings)
+    chosen = order_findings(strengths, threshold, n_findings)
     if not len(chosen):
         raise LatentiaError("No cause is as strong as that.", parameter="threshold", value=threshold)
     shown = strengths[:, chosen]
-    left, heights = [(str(k), "", k % len(PALETTE)) for k in range(len(shown))], heights_of(shown)
+    left, heights = [(str(k), "", k % len(PALETTE)) for k in range(len(shown))], compute_heights(shown)
     right = [(shortened(names[i], 30), "") for i in chosen]
     edges = [(k, i, shown[k, i]) for k, i in np.argwhere(shown >= max(threshold, 1e-12))]
     ax = plot_figure(links(left, right, edges, (heights, np.arange(len(chosen)) + 0.5), exact=True), ax=ax)

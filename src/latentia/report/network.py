@@ -13,7 +13,7 @@ from ..deep.agreement import agreements, encoded
 from ..deep.edges import members, switched, unit_names
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
 from .figures import PALETTE, bars, links, shortened
-from .noisy_or import frequencies, heights_of, percent
+from .noisy_or import compute_heights, frequencies, percent
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing
 
@@ -97,7 +97,7 @@ def _words_and_picture(model: Any, units: Table, names: Sequence[str]) -> tuple[
     ]  # fmt: skip
     right = [(shortened(names[d]), f"{names[d]}\nof {count(int(rare[d]), 'unit')}") for d in columns]
     edges = [(i, j, 0.4) for i, j in np.argwhere(shown)]
-    data = links(left, right, edges, (heights_of(shown.astype(float)), np.arange(len(columns)) + 0.5))
+    data = links(left, right, edges, (compute_heights(shown.astype(float)), np.arange(len(columns)) + 0.5))
     caption = f"The units that are on most often, each with {_OF_EACH} of its columns; the table below has all."
     label = "Lines from units to columns; edges.csv holds all"
     mean = layer.sum(axis=1).mean()

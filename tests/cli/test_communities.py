@@ -263,7 +263,6 @@ TRIANGLE = "a b\nb c\nc a\n"
         ("x.txt", TRIANGLE, ["-k", "many"], "give a number of communities, or FROM:TO:STEP as in 10:50:10, or auto"),
         ("x.txt", TRIANGLE, ["-k", 4], "x.txt: 3 nodes with edges carry at most 3 communities: -k 4 is too large"),
         ("x.txt", TRIANGLE, ["-k", "2:3", "--splits", 0], "--splits 0: -k 2:3 compares what is measured"),
-        ("x.txt", TRIANGLE, ["-k", 2, "--method", "louvain"], "use one of stars, partitioned"),
         ("x.txt", TRIANGLE, ["-k", 2, "--degree-corrected", "perhaps"], "use one of auto, yes, no"),
         ("x.txt", TRIANGLE, ["-k", 2, "--threshold", 0], "--threshold 0: a share above 0"),
         ("x.txt", TRIANGLE, ["-k", 2, "--refine", "x"], "--refine x: give a number of steps"),

@@ -33,7 +33,6 @@ def communities(
     columns: str | None = None,
     alpha0: float | None = None,
     degree_corrected: str = "auto",
-    method: str = "stars",
     threshold: float = 0.1,
     splits: int = 1,
     refine: str = "auto",
@@ -55,8 +54,6 @@ def communities(
         How mixed nodes are: 0 for one community each, 1 for two or three; estimated by default.
     degree_corrected : {auto, yes, no}
         Whether nodes of a community may have more edges than others: auto, yes or no.
-    method : {stars, partitioned}
-        stars, or partitioned: the thesis's algorithm.
     threshold
         Share from which a community is listed for a node, above 0.
     """
@@ -73,7 +70,7 @@ def communities(
     say(_counted(name, graph))
     linked = graph.n_nodes - len(graph.isolated)
     options: dict[str, Any] = {
-        "alpha0": alpha0, "degree_corrected": _WAYS[degree_corrected], "method": method, "refine": refine, "n_splits": splits,
+        "alpha0": alpha0, "degree_corrected": _WAYS[degree_corrected], "refine": refine, "n_splits": splits,
         **run.parameters,
     }  # fmt: skip
     if k == "auto":

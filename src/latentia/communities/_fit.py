@@ -12,7 +12,6 @@ from ..evidence import noise_limit
 from ..likelihood import Refine, Refinement
 from ._exchange import exchanged, gain_of_rates
 from ._model import Communities, EdgeLists, of_memberships
-from ._partitioned import partitioned
 from ._refine import Mixed, Shape, cut_memberships, mixed_memberships, one_community
 from ._residual import residual_ratio
 from ._scatter import Scatter
@@ -41,7 +40,6 @@ class Choices:
         Degree correction; None where the degrees decide.
     homophilic : bool or None
         Whether all pairs of different communities have one rate; None where the edges decide.
-    method : {"stars", "partitioned"}
     steps : int or "auto"
     seed : int
     n_jobs : int or None
@@ -51,7 +49,6 @@ class Choices:
     alpha0: float | None
     corrected: bool | None
     homophilic: bool | None
-    method: str
     steps: Refine
     seed: int
     n_jobs: int | None
@@ -90,7 +87,7 @@ class Begun:
     ----------
     start : Start
     memberships : list of ndarray of shape (n, K)
-        The tensor's communities, if it has any, and clusters of the directions; none for the partitioned algorithm.
+        The tensor's communities, if it has any, and clusters of the directions.
     spread : float
         Least dispersion of the edges about one of them.
     corrected : bool
@@ -99,8 +96,8 @@ class Begun:
 
     start: Start
     memberships: list[np.ndarray]
-    spread: float = 0.0
-    corrected: bool = False
+    spread: float
+    corrected: bool
 
 
 def fit_communities(ends: EdgeLists, choices: Choices) -> Found:
@@ -118,8 +115,6 @@ def fit_communities(ends: EdgeLists, choices: Choices) -> Found:
 
 def begin(ends: EdgeLists, start: Start, choices: Choices) -> Begun:
     """Starts from the moments of stars."""
-    if choices.method == "partitioned":
-        return Begun(start, [])
     k, seed = choices.n_components, choices.seed
     rough = choices.alpha0 if choices.alpha0 is not None else 0.0
     shares = with_fallback(ends, start, k, rough, seed)
@@ -133,8 +128,6 @@ def begin(ends: EdgeLists, start: Start, choices: Choices) -> Begun:
 
 def finish(ends: EdgeLists, begun: Begun, choices: Choices) -> Found:
     """The model from its starts."""
-    if choices.method == "partitioned":
-        return _partitioned(ends, choices, begun.start)
     if choices.steps:
         mixed, shape = _refined(ends, begun.memberships, begun.corrected, begun.start, choices)
     else:
@@ -236,14 +229,6 @@ def _by_theorem(ends: EdgeLists, start: np.ndarray, corrected: bool, choices: Ch
     begun = of_memberships(ends, start, corrected)
     memberships = cut_memberships(ends, begun, alpha0, choices.n_jobs)
     return _as_is(ends, memberships, corrected, _even(alpha0, choices.n_components))
-
-
-def _partitioned(ends: EdgeLists, choices: Choices, start: Start) -> Found:
-    alpha0 = choices.alpha0 or 0.0
-    found = partitioned(ends.adjacency, choices.n_components, alpha0, seed=choices.seed, n_jobs=choices.n_jobs)
-    corrected = bool(choices.corrected)
-    mixed = _as_is(ends, found.memberships, corrected, alpha0 * found.shares)
-    return Found(mixed.sorted(), alpha0, Shape(corrected, False), start, dispersion(ends, found.memberships))
 
 
 def _as_is(ends: EdgeLists, memberships: np.ndarray, corrected: bool, alpha: np.ndarray) -> Mixed:

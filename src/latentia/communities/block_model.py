@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
+from .._parameters import Flag, NComponents, Number, OrNone, Seed
 from ..datasets.graphs import graph_of
 from ..evidence import ComponentView, Evidence, PartErrors, repeated
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
@@ -71,10 +71,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     alpha0 : float, optional
         How mixed nodes are: 0 for one community a node, .1 for a second one here and there, 1 for two or three. By default the
         smallest of 0, .1, .3, 1 and 3 that explains how a node's edges scatter over the communities, or if none does, the
-        one of highest evidence; 0 for "partitioned" and with ``refine=0``.
-    method : {"stars", "partitioned"}, default="stars"
-        "partitioned" is the thesis's own algorithm on five parts of the nodes (8.1 to 8.3). It needs dense graphs, looks at
-        edges from a node alone where they have directions, and takes "auto" for no degree correction.
+        one of highest evidence; 0 with ``refine=0``.
     degree_corrected : bool or "auto", default="auto"
         Whether nodes have an activity of their own. "auto" looks at how degrees scatter within communities.
     homophilic : bool or "auto", default="auto"
@@ -144,7 +141,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
 
     Notes
     -----
-    Differences from the thesis ("stars"):
+    Differences from the thesis, whose algorithm is `latentia.papers.communities.partitioned_communities`:
 
     1. No parts: the tensor of stars with three different leaves has a closed form on all nodes
        (`latentia.communities._stars`).
@@ -179,7 +176,6 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     _nouns = ("community", "communities", "nodes")
     _constraints: ClassVar = {
         "alpha0": OrNone(Number(0, 1000, closed="both")),
-        "method": Choice("stars", "partitioned"),
         "degree_corrected": Flag(auto=True),
         "homophilic": Flag(auto=True),
         "directed": Flag(auto=True),
@@ -190,7 +186,6 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         n_components: NComponents = 10,
         *,
         alpha0: float | None = None,
-        method: Literal["stars", "partitioned"] = "stars",
         degree_corrected: bool | Literal["auto"] = "auto",
         homophilic: bool | Literal["auto"] = "auto",
         directed: bool | Literal["auto"] = "auto",
@@ -202,7 +197,6 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     ) -> None:
         self.n_components = n_components
         self.alpha0 = alpha0
-        self.method = method
         self.degree_corrected = degree_corrected
         self.homophilic = homophilic
         self.directed = directed
@@ -295,9 +289,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         corrected, homophilic = (
             None if asked == "auto" else bool(asked) for asked in (self.degree_corrected, self.homophilic)
         )
-        return Choices(
-            self.n_components, self.alpha0, corrected, homophilic, self.method, self.refine, self._seed, self.n_jobs
-        )
+        return Choices(self.n_components, self.alpha0, corrected, homophilic, self.refine, self._seed, self.n_jobs)
 
     def _errors(
         self, found: Found, ends: EdgeLists, scatter: Scatter, beyond: np.ndarray

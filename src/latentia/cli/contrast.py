@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import contrastive
-from ..contrastive.views import MOST_IN_TENSORS
+from ..contrastive.views import MAX_TENSOR_COLUMNS
 from ..datasets.tables import dense, places_of
 from ..datasets.views import Views, match_rows, read_views
 from ..exceptions import LatentiaError
@@ -30,7 +30,7 @@ _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KI
 _SIZED = ("pca", "mixture")
 _TARGETED = ("regression", "logistic")
 _FILES = (*sorted(set(FILES.values())), SCORES, "map.csv", "peers.csv", "scaling.csv")
-_WIDE = MOST_IN_TENSORS  # columns of both tables, beyond which all pairs of rows are looked at
+_WIDE = MAX_TENSOR_COLUMNS  # columns of both tables, beyond which all pairs of rows are looked at
 _WIDEST = {"logistic": _WIDE, "mixture": 160}  # whose fourth, or third, cumulants are learned from
 _SLOW = 5000  # rows from which on that takes long
 

@@ -281,7 +281,8 @@ def test_what_is_told_of_a_regression():
     sizes = [
         np.linalg.norm(
             np.linalg.solve(
-                ShrunkRegression.from_shares(Shares(metric, true, noise * np.eye(4), none), target, of_y).covariance, target
+                ShrunkRegression.from_shares(Shares(metric, true, noise * np.eye(4), none), target, of_y).covariance,
+                target,
             )
         )
         for noise, of_y in ((0.0, 0.0), (0.0, 0.01), (0.01, 0.01), (0.04, 0.01))

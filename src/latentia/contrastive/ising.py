@@ -188,7 +188,7 @@ class ContrastiveIsing(ContrastiveEstimator):
 
     def _pull(self, answer: np.ndarray, specific: SpecificMoments) -> np.ndarray:
         """Return the bias of the map and the size of the last Newton step, combined."""
-        return np.hypot(super()._pull(answer, specific), self.__dict__.pop("_left"))
+        return np.hypot(super()._pull(answer, specific), self.__dict__.pop("_coupling_error"))
 
     def _check_edges(self, d: int) -> np.ndarray:
         if self.edges is None:

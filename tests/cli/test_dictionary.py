@@ -60,7 +60,7 @@ def of_patches(picture, tmp_path_factory):
     return out
 
 
-def _atoms(found):
+def _draw_atoms(found):
     said = "atom", "usage", "expected error", "grade", "found again"
     return np.array([[float(value) for name, value in row.items() if name not in said] for row in found])
 
@@ -83,7 +83,7 @@ def test_a_table(call, rows, written, path, data, tmp_path):
     assert "40 atoms, the most used first" in printed
     assert re.search(r"Up to 2 atoms a row, [12]\.\d needed on average; they leave 0?\.?\d", printed)
     assert written(out) == FILES
-    atoms = _atoms(rows(out / "atoms.csv"))
+    atoms = _draw_atoms(rows(out / "atoms.csv"))
     assert atom_distances(data.components, atoms).max() < 0.05
     np.testing.assert_allclose(np.linalg.norm(atoms, axis=1), 1, atol=1e-6)
     codes = _codes(rows(out / "codes.csv"), 2, (3000, 40))
@@ -94,7 +94,7 @@ def test_a_table(call, rows, written, path, data, tmp_path):
 def test_tables_agree_with_the_model(rows, learned, data):
     model = latentia.load(learned / "model.npz")
     found = rows(learned / "atoms.csv")
-    np.testing.assert_allclose(_atoms(found), model.components_, atol=1e-7)
+    np.testing.assert_allclose(_draw_atoms(found), model.components_, atol=1e-7)
     assert list(found[0])[:6] == ["atom", "usage", "found again", "expected error", "grade", "sensor 0"]
     for i, row in enumerate(found):
         assert int(row["atom"]) == i
@@ -116,7 +116,7 @@ def test_columns_are_scaled_unless_told_not_to(call, rows, written, data, tmp_pa
     assert written(tmp_path / "o") == sorted([*FILES, "scaling.csv"])
     scaling = rows(tmp_path / "o" / "scaling.csv")
     np.testing.assert_allclose([float(row["divided by"]) for row in scaling], (data.X * units).std(axis=0), rtol=1e-4)
-    atoms = _atoms(rows(tmp_path / "o" / "atoms.csv")) * (data.X.std(axis=0))
+    atoms = _draw_atoms(rows(tmp_path / "o" / "atoms.csv")) * (data.X.std(axis=0))
     atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
     assert np.median(atom_distances(data.components, atoms)) < 0.05
     call("apply", tmp_path / "o", source, "--denoise", "--out", tmp_path / "a")
@@ -153,7 +153,7 @@ def test_a_sparse_matrix(call, rows, data, tmp_path):
     lines = ["%%MatrixMarket matrix coordinate real general", f"3000 32 {len(cells)}", *cells]
     (tmp_path / "x.mtx").write_text("\n".join(lines) + "\n")
     call("dictionary", tmp_path / "x.mtx", "-k", 40, "--splits", 0, "--no-cache", "--no-scale", "--out", tmp_path / "o")
-    atoms = _atoms(rows(tmp_path / "o" / "atoms.csv"))
+    atoms = _draw_atoms(rows(tmp_path / "o" / "atoms.csv"))
     assert np.median(atom_distances(data.components, atoms)) < 0.3
     call("apply", tmp_path / "o", tmp_path / "x.mtx", "--no-cache", "--out", tmp_path / "a")
     assert (tmp_path / "a" / "codes.csv").read_bytes() == (tmp_path / "o" / "codes.csv").read_bytes()

@@ -205,7 +205,7 @@ def test_patches_in_colour(of_patches, tmp_path, read_page):
 def test_what_does_not_fit_is_refused(model, data, tmp_path):
     with pytest.raises(LatentiaError, match="columns has 3 entries, the data 24 columns and the atoms 24"):
         write_dictionary_report(tmp_path / "r.html", model, data.X, columns=["a", "b", "c"])
-    with pytest.raises(LatentiaError, match=r"patches of the shape \(5, 5\) have 25 values, and the atoms 24"):
+    with pytest.raises(LatentiaError, match=r"patches of the shape \(5, 5\) have 25 values; the atoms have 24"):
         write_dictionary_report(tmp_path / "r.html", model, data.X, patch=(5, 5))
 
 

@@ -111,8 +111,10 @@ class RichComponents(Staged):
         its first, over the norm of these maps, both in units of the columns' standard deviations. Components in one view have
         no map and no expected error.
 
-    Notes ----- A cross-cumulant of views W is a sum over the components that are in all of these views. With a distinguishing
-    set of L views all components but those in supersets of Q_j drop out, the latter are known already, and
+    Notes
+    -----
+    A cross-cumulant of views W is a sum over the components that are in all of these views. With a distinguishing set of L
+    views all components but those in supersets of Q_j drop out, the latter are known already, and
 
         kappa(U_W, U_i) - ... = unfold(...) A^(i,j)T        for all i in Q_j
 

@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from latentia.communities import MixedMembershipBlockModel, block_model
-from latentia.communities._fit import _SETTLING
+from latentia.communities._fit import _FINAL_STEPS
 from latentia.communities._model import Communities
-from latentia.communities._refine import mixed_memberships
+from latentia.communities._refine import fit_mixed_memberships
 from latentia.datasets import planted
 from latentia.deep import SparseNetwork, _units
 from latentia.ica import TensorICA
@@ -98,8 +98,10 @@ def memberships(sampled: bool) -> Callable[[int], Case]:
         truth = Communities(world.memberships, world.connectivity, world.activity, world.activity)
 
         def start(found: Any, ends: Any, *given: Any) -> Any:
-            options: dict[str, Any] = {"races": 1, "most": _SETTLING}
-            return replace(found, mixed=mixed_memberships(ends, truth, found.shape, world.dirichlet, "auto", **options))
+            options: dict[str, Any] = {"races": 1, "max_steps": _FINAL_STEPS}
+            return replace(
+                found, mixed=fit_mixed_memberships(ends, truth, found.shape, world.dirichlet, "auto", **options)
+            )
 
         def error(model: Any) -> float:
             found = model if isinstance(model, np.ndarray) else model.memberships_

@@ -271,7 +271,7 @@ def test_columns_of_rich_views_that_say_nothing_of_their_own_change_no_answer(ki
     assert (model.present_ == whole.present_).all()
     for place, one in whole.linear_maps_.items():
         np.testing.assert_allclose(model.linear_maps_[place][:2, :2], one, atol=1e-6)
-    with pytest.raises(LatentiaError, match="View 1 has 3 columns that say something of their own and view 0 has 2"):
+    with pytest.raises(LatentiaError, match="View 1 has 3 linearly independent columns and view 0 has 2"):
         RichComponents().fit([wide[0], np.column_stack([views[1], views[2][:, 0]]), wide[2]])
 
 

@@ -226,7 +226,7 @@ def test_targets_of_two_views(world):
     missing = np.r_[np.nan, y[1:]]
     model = fitted(world)
     for arguments, said in (
-        ((U, V), "A target is needed.*after both views"),
+        ((U, V), "Expected a target.*after both views"),
         ((U, V, y[:9]), "U has 400 rows and y has 9"),
         ((U, V[:9], y), "U has 400 rows and V has 9"),
         ((U, V, missing), "Row 0.* of y"),

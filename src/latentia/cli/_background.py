@@ -43,9 +43,9 @@ def contrast_background(
     """Find directions along which cases vary more than controls, and write tables, a model and a report."""
     sizes = parse_sizes(k or "2", _NOUN)
     run.results(background, *FILES)
-    results, how = run.results(source, *FILES), run.reading(missing, MISSING)
-    cases = read_numbers(source, columns, ignore, 2, "a contrast needs two or more", how)
-    controls = _read_controls(background, cases, how)
+    results, options = run.results(source, *FILES), run.reading(missing, MISSING)
+    cases = read_numbers(source, columns, ignore, 2, "a contrast needs two or more", options)
+    controls = _read_controls(background, cases, options)
     files = cases.source, controls.source
     sizes[0] = min(sizes[0] or 2, len(cases.columns)) if k is None else sizes[0]
     sizes = sizes.up_to(len(cases.columns), f"{files[0]}: {len(cases.columns)} columns")
@@ -56,8 +56,8 @@ def contrast_background(
     tables = [scaled_rows(table.values, reading) for table in (cases, controls)]
     parameters = {name: value for name, value in run.parameters.items() if name in ("n_jobs", "verbose", "n_splits")}
 
-    def fit(size: int | None, **more: Any) -> BackgroundPCA:
-        return BackgroundPCA(size or 2, **parameters | more).fit(*tables)
+    def fit(size: int | None, **overrides: Any) -> BackgroundPCA:
+        return BackgroundPCA(size or 2, **parameters | overrides).fit(*tables)
 
     def summarize(model: BackgroundPCA, _: Any) -> Summary:
         summary = summarize_background(
@@ -74,12 +74,12 @@ def contrast_background(
 
 
 def _measure(model: BackgroundPCA) -> dict[str, float]:
-    """Measure what grows with the number of directions."""
+    """Measure the share of variance, which grows with the number of directions."""
     return {"share of variance": float(model.explained_variance_ratio_.sum())}
 
 
-def _read_controls(path: Path, cases: Table, how: ReadOptions) -> Table:
-    """Read the columns of the cases by their names, in whatever order the file has them."""
+def _read_controls(path: Path, cases: Table, options: ReadOptions) -> Table:
+    """Read the columns of the cases by name, in any order."""
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
         lacking = [name for name in cases.columns if name not in kinds]
@@ -91,5 +91,5 @@ def _read_controls(path: Path, cases: Table, how: ReadOptions) -> Table:
             )
         return Wanted(cases.columns, names=True)
 
-    how = how if cases.reading is None else replace(how, asked=how.asked.like(cases.reading.kept))
-    return announce(read_table(path, choose, how))
+    options = options if cases.reading is None else replace(options, asked=options.asked.like(cases.reading.kept))
+    return announce(read_table(path, choose, options))

@@ -90,7 +90,7 @@ def apply(
     for name, value in given.items():
         if name not in own and value not in (None, False, 0):
             raise LatentiaError(f"{other if name == 'other' else f'--{name}'}: a {kind} {_LACKS[name]} out.")
-    file = module.applied_file(fitted, source, denoise) if "denoise" in own else family.applied
+    file = module.name_output_file(fitted, source, denoise) if "denoise" in own else family.applied
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
     for one in (source, other):
         if one is not None:

@@ -192,7 +192,7 @@ def _parts(values: Any, model: Any) -> Iterator[Any]:
 # --- applying -------------------------------------------------------------------------------------------------------
 
 
-def applied_file(model: Any, source: Path, denoise: bool) -> str:
+def name_output_file(model: Any, source: Path, denoise: bool) -> str:
     """The name of the file that `apply_network` writes."""
     return _DENOISED if denoise else _CODES
 

@@ -12,7 +12,7 @@ from latentia.datasets.planted.graphs import mixed_membership_graph
 from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.metrics import match_components
 
-METHODS = ("adaptive", "power", "polar", "joint")
+METHODS = ("adaptive", "polar")
 
 
 def parts_of(size):

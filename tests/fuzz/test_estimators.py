@@ -47,7 +47,7 @@ PARAMETERS = {
     "distribution": [None, "bernoulli", "gaussian"],
     "moments": ["auto", "occurrence", "factorial", "paper"],
     "head": ["ridge", "bayes"],
-    "decomposition": ["polar", "power", "joint"],
+    "decomposition": ["polar", "power"],
     "eta": [0.0, 0.5, 1.0, -1],
     "kind": ["auto", "symbols", "vectors", "x"],
     "n_symbols": [None, 6, 30, 3, 0, 10**12],

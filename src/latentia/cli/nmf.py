@@ -128,12 +128,12 @@ def nmf(
         or a folder of pictures of one size: PNG, JPEG, TIFF.
     k : -k, --components, -r
         Number of components; FROM:TO:STEP compares a range, auto as many as it takes.
-    method : {auto, spa, farthest, spa-spa, whitened, snpa, xray, smoothed, lp, robust-lp, loners}
-        How rows are chosen: auto, spa, farthest, spa-spa, whitened, snpa, xray, smoothed, lp, robust-lp, loners.
+    method : {auto, spa, farthest, spa-spa, whitened, snpa, robust-lp}
+        How rows are chosen: auto, spa, farthest, spa-spa, whitened, snpa, robust-lp.
     mixing : {auto, simplex, cone}
         simplex: the shares of a row sum to 1. cone: rows may have any scale. auto: as the rows look.
     eps
-        Noise of a row, sum of absolute values, for robust-lp and loners; estimated by default.
+        Noise of a row, sum of absolute values, for robust-lp; estimated by default.
     pooled : --pooled/--single
         Whether a component is the mean of the rows near its row, or that alone.
     refine

@@ -42,6 +42,7 @@ from scipy.sparse.linalg import LinearOperator
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..linalg import block_krylov_svd, sparse_product
 from ..metrics import match_components
+from ..papers.tensors import tensor_eigen
 from ..system.threads import one_blas_thread
 from ..tensor import decompose
 from ..tensor.operators import symmetrised
@@ -51,8 +52,7 @@ _PARTS = 5
 _PASSES, _OVERSAMPLE = 8, 10
 _LEAST = 1e-7  # of the first singular value, below which another one is zero: they come from squares
 _STARTS = 1000
-_POWER = ("adaptive", "power")
-_METHODS = (*_POWER, "polar", "joint")
+_METHODS = ("adaptive", "polar")
 _BLOCK = 1 << 22  # numbers of a block of products
 _STRICT = 2.5  # tau in standard deviations, where there is little overlap
 
@@ -142,11 +142,10 @@ def partitioned(
         Sum of the Dirichlet parameters; 0 for one community a node.
     seed : int
         Deals the nodes to the parts.
-    method : {"adaptive", "power", "polar", "joint"}
-        How `latentia.tensor.decompose` takes the tensor apart. The first two start from whitened neighbourhoods;
-        "adaptive" is Algorithm 7.3. In dense graphs with alpha_0 up to .3 all agree. Where communities are hard to tell
-        apart, or alpha_0 is near 1, the noise of the whitening leaves components that are not orthogonal, and power
-        iterations may miss one; "polar" and "joint" are more accurate then.
+    method : {"adaptive", "polar"}
+        How the tensor is decomposed. "adaptive" is Algorithm 7.3, started from whitened neighbourhoods. In dense graphs
+        with alpha_0 up to .3 both agree. Where communities are hard to tell apart, or alpha_0 is near 1, the noise of the
+        whitening leaves components that are not orthogonal, and power iterations may miss one; "polar" is more accurate then.
     n_jobs : int, optional
         Threads of sparse products; results do not depend on it.
 
@@ -249,9 +248,11 @@ def _rotation(task: _Task, parts: _Parts) -> tuple[np.ndarray, np.ndarray]:
         raise _too_many(
             task.n_components, "no node of one part has edges to three others: there are no 3-stars to count"
         )
-    options = _options(task, parts, matrices[0])
-    method: Any = task.method
-    weights, vectors, _ = decompose(tensor, task.n_components, task.seed, method, **options)
+    if task.method == "polar":
+        weights, vectors, _ = decompose(tensor, task.n_components, task.seed)
+    else:
+        n_iter = int(np.ceil(10 * np.log(task.graph.shape[0])))
+        weights, vectors = tensor_eigen(tensor, _starts(task, parts, matrices[0]), task.n_components, n_iter=n_iter)
     return weights, matrices[0] @ (vectors.T / weights)
 
 
@@ -325,15 +326,12 @@ def _mean_product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return (total / n).reshape(k, k, k)
 
 
-def _options(task: _Task, parts: _Parts, matrix: np.ndarray) -> dict[str, Any]:
-    """For power iterations: starts at whitened neighbourhoods in A of all or many nodes of B, and 10 log n steps."""
-    if task.method not in _POWER:
-        return {}
+def _starts(task: _Task, parts: _Parts, matrix: np.ndarray) -> np.ndarray:
+    """Return the whitened neighbourhoods in A of all or many nodes of B, where power iterations start."""
     nodes, most = parts.B, max(_STARTS, 20 * task.n_components)
     if len(nodes) > most:
         nodes = np.random.default_rng(task.seed).choice(nodes, most, replace=False)
-    starts = sparse_product(task.graph[nodes][:, parts.A], matrix, task.n_jobs)
-    return {"starts": starts, "n_iter": int(np.ceil(10 * np.log(task.graph.shape[0])))}
+    return np.asarray(sparse_product(task.graph[nodes][:, parts.A], matrix, task.n_jobs))
 
 
 # --- memberships --------------------------------------------------------------------------------------------------

@@ -11,8 +11,11 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_eigh
 from ..moments.products import mirror_cube
+from ..papers.tensors import robust_power_method
 from ..passes import Folds, Plan
 from ..tensor import decompose
+from ..tensor.decompose import describe
+from ..tensor.operators import SymmetricThree
 from ._documents import Documents
 from ._topics import Recovered, Topics
 from .moments import Factors, OccurrenceCubes, OccurrenceProducts, TopicMoments
@@ -28,7 +31,7 @@ class PaperTopics:
     Attributes
     ----------
     n_components : int
-    decomposition : {"polar", "power", "joint"}
+    decomposition : {"polar", "power"}
     seed : int
     """
 
@@ -55,7 +58,11 @@ class PaperTopics:
         whitening, inverse = vectors / np.sqrt(values), vectors * np.sqrt(values)
         # Steps 4 and 5: the whitened third moment and its eigenvectors.
         cube = mirror_cube(summed(OccurrenceCubes(whitening, every))) / seen.powers[2]
-        weights, rotation, info = decompose(cube, k, self.seed, method=self.decomposition)
+        if self.decomposition == "power":
+            eigenvectors = robust_power_method(cube, k, random_state=self.seed)[1]
+            weights, rotation, info = describe(SymmetricThree(cube), eigenvectors, "power", 0, True)
+        else:
+            weights, rotation, info = decompose(cube, k, self.seed)
         weights, rotation = weights[::-1], rotation[::-1]  # pi = lambda^-2: the largest first
         # Steps 6 and 7: words. Eigenvectors have positive eigenvalues, so that their signs are settled.
         words = rotation @ inverse.T

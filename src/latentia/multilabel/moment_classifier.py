@@ -86,7 +86,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         that many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" for ``moments="paper"``. The
         linear heads do not use the topics; with ``head="bayes"``, or to read the topics, 3 to 10 steps are worth it. See
         ``refinement_``, and *EM has converged* in the evidence.
-    decomposition : {"polar", "power", "joint"}, default="polar"
+    decomposition : {"polar", "power"}, default="polar"
         Of the whitened tensor, for ``moments="paper"``; see `latentia.tensor.decompose`.
     eta : float, default=0.0
         Words that a document lacks count only in topics where they have at least this probability (section 4). It saves no
@@ -188,7 +188,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         "moments": Choice("auto", "occurrence", "factorial", "paper"),
         "head": Choice("auto", "ridge", "logistic", "full", "bayes"),
         "topics": Flag(),
-        "decomposition": Choice("polar", "power", "joint"),
+        "decomposition": Choice("polar", "power"),
         "eta": Number(0, 1, closed="low"),
         "label_names": OrNone(Names()),
     }

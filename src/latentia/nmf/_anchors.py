@@ -8,33 +8,26 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..simplex import distance_loners, exact_loners, farthest_vertices, robust_loners
+from ..simplex import distance_loners, farthest_vertices
 from ._descent import row_weights
 from ._selection import (
     Leading,
     affine_vertices,
-    extreme_rays,
     nonnegative_projections,
     preconditioned_vertices,
-    smoothed_vertices,
     squared_distances,
     whitened_vertices,
 )
 
 K = TypeVar("K")
 
-Method = Literal[
-    "auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "xray", "smoothed", "lp", "robust-lp", "loners"
-]
+Method = Literal["auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "robust-lp"]
 METHODS = get_args(Method)
 RACE = "spa", "farthest", "whitened", "spa-spa", "snpa"  # that "auto" compares
 
 _FEW = 500  # points, of which more vertices than there are points are looked for, to say how many there are
 _SAMPLE = 2000  # points whose residuals decide a race
-_AVERAGED = 0.01  # of the points, for means of "smoothed",
-_FEWEST, _MOST = 2, 50  # at least and at most
 _NEAR = 0.9999, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8  # least weight of points that are averaged
-_FROM = 10.0  # times as many points as components, from which on "smoothed" averages any
 
 
 Members = list[np.ndarray]
@@ -118,9 +111,7 @@ def raced(
 
 _SPAN = "beyond them every row lies in the span of those found"
 _WHY = {
-    "lp": "no other row is outside of the hull of the others",
     "robust-lp": "there are no more rows clearly outside of the hull of the others. Lower eps, or use another method",
-    "loners": "there are no more rows clearly outside of the hull of the others. Lower eps, or use another method",
 }
 
 
@@ -137,9 +128,6 @@ def _by(
     method: str, points: np.ndarray, n: int, leading: Leading | None, eps: float | None, n_jobs: int | None
 ) -> Members:
     """The points of each vertex, as one method finds them."""
-    if method == "smoothed":
-        averaged = int(np.clip(_AVERAGED * len(points), _FEWEST, _MOST)) if len(points) >= _FROM * n else 1
-        return smoothed_vertices(points, n, averaged)
     if method == "spa":
         found = farthest_vertices(points, n)[0]
     elif method == "farthest":
@@ -150,25 +138,9 @@ def _by(
         found = preconditioned_vertices(points, n, leading)
     elif method == "snpa":
         found = nonnegative_projections(points, n, n_jobs)
-    elif method == "xray":
-        found = extreme_rays(points, n, n_jobs)
     else:
-        found = _by_programs(method, points, n, eps)
-    return list(found[:, None])
-
-
-def _by_programs(method: str, points: np.ndarray, n: int, eps: float | None) -> np.ndarray:
-    """Loners by linear programming; of more than were asked for, those farthest apart."""
-    if method == "lp":
-        found = exact_loners(points)
-    elif method == "robust-lp":
         found = distance_loners(points, n, eps=eps)
-    else:
-        found = robust_loners(points, n, eps=eps)
-    if len(found) > n:
-        chosen = nonnegative_projections(points[found] - points[found].mean(axis=0), n)
-        found = found[chosen]
-    return np.asarray(found)
+    return list(found[:, None])
 
 
 def pooled(points: np.ndarray, selection: Selection, weights: np.ndarray, noise: float, hidden: float) -> Selection:
@@ -187,8 +159,6 @@ def pooled(points: np.ndarray, selection: Selection, weights: np.ndarray, noise:
     hidden : float
         That of what its coordinates leave out.
     """
-    if selection.method == "smoothed":
-        return selection
     totals = weights.sum(axis=1, keepdims=True)
     shares = weights / np.where(totals > 0, totals, 1.0)
     members = list(selection.members)

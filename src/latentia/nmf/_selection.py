@@ -5,9 +5,7 @@ been done to the points before. All return numbers of points in the order found,
 nothing.
 
 Sources: R. Ge, thesis 2013, Algorithm 4.3; N. Gillis, S. Vavasis, IEEE TPAMI 36 (2014), and SIAM J. Optim. 25 (2015), for
-successive projections and their preconditioning; N. Gillis, SIAM J. Imaging Sci. 7 (2014), for nonnegative projections;
-A. Kumar, V. Sindhwani, P. Kambadur, ICML 2013, for extreme rays; N. Nadisic, N. Gillis, C. Kervazo, Linear Algebra Appl. 676
-(2023), for smoothing.
+successive projections and their preconditioning; N. Gillis, SIAM J. Imaging Sci. 7 (2014), for nonnegative projections.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..simplex import farthest_vertices, nonnegative_least_squares, simplex_least_squares
+from ..simplex import farthest_vertices, simplex_least_squares
 
 _VANISHED = 1e-10  # of the largest norm
 _SQUARED = 1e-6  # of the largest singular value, that its square still shows
@@ -100,58 +98,3 @@ def squared_distances(points: np.ndarray, squared: np.ndarray, vertices: np.ndar
     """|x - c S|^2 of each point, whose squared length is known, without the points c S; shape (n,)."""
     across = np.einsum("ij,ij->i", weights, weights @ (vertices @ vertices.T) - 2 * (points @ vertices.T))
     return np.asarray(np.maximum(squared + across, 0.0))
-
-
-def extreme_rays(points: np.ndarray, n_vertices: int, n_jobs: int | None = None) -> np.ndarray:
-    """Extreme rays of the cone of nonnegative points (XRAY): largest along the residual of the point that fits worst.
-
-    The size of a point does not matter, only its direction.
-    """
-    sums = points.sum(axis=1)
-    room = sums > _VANISHED * sums.max(initial=0.0)
-    largest = float(np.sqrt(np.einsum("ij,ij->i", points, points).max(initial=0.0)))
-    found: list[int] = []
-    residual = points
-    for _ in range(n_vertices):
-        at, length = _longest(residual)
-        if length <= _VANISHED * largest or not room.any():
-            break
-        along = np.where(room, points @ residual[at] / np.where(room, sums, 1.0), -np.inf)
-        found.append(int(along.argmax()))
-        room[found[-1]] = False
-        residual = points - nonnegative_least_squares(points, points[found], n_jobs=n_jobs) @ points[found]
-    return np.array(found, dtype=np.int64)
-
-
-def smoothed_vertices(points: np.ndarray, n_vertices: int, n_averaged: int) -> list[np.ndarray]:
-    """Successive projections whose vertices are means of the points farthest along the direction of the farthest one.
-
-    Parameters
-    ----------
-    n_averaged : int
-        Points of a mean.
-
-    Returns
-    -------
-    list of ndarray of int, shape (n_averaged,)
-        The points of each mean, the one nearest to it first.
-    """
-    largest = float(np.sqrt(np.einsum("ij,ij->i", points, points).max(initial=0.0)))
-    residual, found = points.copy(), []
-    for _ in range(min(n_vertices, points.shape[1])):
-        at, length = _longest(residual)
-        if length <= _VANISHED * largest:
-            break
-        members = np.argsort(-(residual @ residual[at]), kind="stable")[:n_averaged]
-        direction = residual[members].mean(axis=0)
-        direction /= np.linalg.norm(direction)
-        residual -= np.outer(residual @ direction, direction)
-        apart = ((points[members] - points[members].mean(axis=0)) ** 2).sum(axis=1)
-        found.append(members[np.argsort(apart, kind="stable")])
-    return found
-
-
-def _longest(rows: np.ndarray) -> tuple[int, float]:
-    squared = np.einsum("ij,ij->i", rows, rows)
-    at = int(squared.argmax())
-    return at, float(np.sqrt(squared[at]))

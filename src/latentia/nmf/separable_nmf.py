@@ -42,7 +42,6 @@ from ._points import Points, Table, table_of
 Mixing = Literal["simplex", "cone"]
 _AS_GOOD = 1.1  # times the residual variance of the cone, up to which the simplex is taken
 _EXACT = 1e-20  # share of the rows' squared length that counts as nothing
-_PROGRAMS = "lp", "robust-lp", "loners"  # whose l1 distances singular vectors would change
 _ROUNDS = 30  # of descent in a fit with noise drawn again
 _SAMPLE = 2000
 
@@ -100,14 +99,11 @@ class SeparableNMF(FactorModel):
           for components that nearly depend on each other;
         - "snpa": farthest from the hull of those found: for more components than dimensions, and against noise in weak
           directions;
-        - "xray": extreme rays of a cone;
-        - "smoothed": "spa" with means of rows in place of rows;
-        - "lp": rows outside of the hull of the others (Theorem 2.46), for data without noise;
-        - "robust-lp" (Theorem 2.48), "loners" (section 3.5): the same with noise of ``eps``.
+        - "robust-lp": rows far from the hull of those that are not near them (Theorem 2.48), with noise of ``eps``.
     mixing : {"auto", "simplex", "cone"}, default="auto"
         Whether weights of a row sum to one. "auto" takes "simplex" if it leaves hardly more of the rows.
     eps : float, optional
-        l1 noise of a row, for "robust-lp" and "loners": in the units of the data, or for "cone" of rows that sum to one. By
+        l1 noise of a row, for "robust-lp": in the units of the data, or for "cone" of rows that sum to one. By
         default the least of a series that leaves r groups of loners.
     pooled : bool, default=True
         Whether a component is the mean of the rows near its anchor, where that has less noise and hardly any bias. False keeps
@@ -161,10 +157,9 @@ class SeparableNMF(FactorModel):
 
     1. Rows that sum to less than a tenth of the median row's sum are not scaled to one: their noise would be (all rows are, in
        the thesis).
-    2. "auto", "pooled" and "refine" are not in the thesis, nor are "whitened", "spa-spa", "snpa", "xray" and "smoothed", which
-       section 2.6 compares with.
-    3. Theorem 2.48's constant is mended: the neighbourhood is 10 eps / alpha + 2 eps; and Definition 3.23 asks for a distance
-       of more than 2 eps.
+    2. "auto", "pooled" and "refine" are not in the thesis, nor are "whitened", "spa-spa" and "snpa". Its linear programs as
+       printed are functions of `latentia.papers.nmf`.
+    3. Theorem 2.48's constant is mended: the neighbourhood is 10 eps / alpha + 2 eps.
     4. Entries may be negative, with a warning: what is asked of the weights does not need positive rows.
     5. Cells may be missing, at random: the rows are then completed to a table of rank r, and fitted as whole ones.
 
@@ -387,7 +382,7 @@ class SeparableNMF(FactorModel):
         return scaled, Selection.of(both, best, best[0], scaled=best[1])
 
     def _found(self, table: Table, mixing: Mixing) -> tuple[Points, dict[str, Members]]:
-        points = table.points(mixing, self.n_components, self._seed, exact=self.method in _PROGRAMS)
+        points = table.points(mixing, self.n_components, self._seed, exact=self.method == "robust-lp")
         eps = self._eps(table, mixing == "cone")
         return points, found_by(self.method, points.points, self.n_components, eps=eps, n_jobs=self.n_jobs)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..tensor import decompose
+from ..papers.tensors import robust_orthogonal_decomposition
 from ._recovery import odds_of, ordered_network
 from .absences import AbsenceMoments, Partition
 from .inference import Network
@@ -34,8 +34,7 @@ def recover_as_printed(
     whitening = _whitening(logs.pmi, partition, n_components, prior)
     inverse = [vectors / roots for vectors, roots in whitening]
     cube = source.contracted(partition, inverse, groups, progress and "triples")
-    values, found, _ = decompose(cube, n_components, seed, method="robust")
-    triple = found if isinstance(found, tuple) else (found, found, found)  # of one cause the cube is symmetric
+    values, triple = robust_orthogonal_decomposition(cube, n_components, random_state=seed)
     if len(values) < n_components:
         raise LatentiaError(
             f"the moments have {len(values)} components that can be told apart. Ask for at most that many causes, or use "

@@ -22,11 +22,7 @@ METHODS = {
     "spa-spa": "successive projections, twice: the first ones whiten the rows",
     "whitened": "successive projections of whitened rows",
     "snpa": "successive nonnegative projections",
-    "xray": "extreme rays of the cone",
-    "smoothed": "successive projections, each the mean of the rows near it",
-    "lp": "rows outside of the hull of the others (Theorem 2.46)",
     "robust-lp": "rows outside of the hull of the others, with noise (Theorem 2.48)",
-    "loners": "loners (section 3.5)",
 }
 """What the methods of `SeparableNMF` do, in words."""
 MIXINGS = {

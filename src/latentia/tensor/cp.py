@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .operators import unit_rows
+from ..linalg import unit_rows
 
 Factors = list[np.ndarray]
 

@@ -207,14 +207,6 @@ class SymmetricFour:
     def largest_beside(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
         return np.full(len(weights), np.inf)
 
-    def eigenmatrices(self, n_components: int) -> np.ndarray:
-        """The n leading eigenmatrices of the d^2 x d^2 unfolding, times |eigenvalue|^(1/2), shape (n, d, d)."""
-        root = np.sqrt(self._twice)
-        values, vectors = np.linalg.eigh(root[:, None] * self.packed * root)
-        top = np.argsort(-np.abs(values))[:n_components]
-        matrices = (vectors[:, top] / root[:, None] * np.sqrt(np.abs(values[top]))).T
-        return matrices[:, self.where]
-
     def full(self) -> np.ndarray:
         """All entries, shape (dim, dim, dim, dim)."""
         return np.asarray(self.packed[self.where[:, :, None, None], self.where[None, None]])
@@ -305,9 +297,3 @@ def _symmetrise(tensor: np.ndarray, mean: np.ndarray) -> None:
                             ) / 6
                             mean[i, j, k] = mean[i, k, j] = mean[j, i, k] = value
                             mean[j, k, i] = mean[k, i, j] = mean[k, j, i] = value
-
-
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows scaled to length one; zero rows stay."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(norms > 0, norms, 1.0)

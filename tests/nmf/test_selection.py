@@ -5,19 +5,19 @@ import pytest
 
 from latentia.datasets import planted
 from latentia.nmf._selection import (
-    affine_vertices,
-    nonnegative_projections,
-    preconditioned_vertices,
-    whitened_vertices,
+    find_affine_vertices,
+    find_hull_vertices,
+    find_preconditioned_vertices,
+    find_whitened_vertices,
 )
 from latentia.simplex import farthest_vertices
 
 SEARCHES = {
     "spa": lambda points, r: farthest_vertices(points, r)[0],
-    "farthest": affine_vertices,
-    "whitened": whitened_vertices,
-    "spa-spa": preconditioned_vertices,
-    "snpa": nonnegative_projections,
+    "farthest": find_affine_vertices,
+    "whitened": find_whitened_vertices,
+    "spa-spa": find_preconditioned_vertices,
+    "snpa": find_hull_vertices,
 }
 searches = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 
@@ -61,10 +61,10 @@ def test_more_vertices_than_dimensions():
     mixtures = np.random.default_rng(0).dirichlet(np.ones(4), 40)
     triangle = np.array([[6.0, 5.0], [4.5, 5.9], [4.5, 4.1]])
     shares = mixtures[:, :3] / mixtures[:, :3].sum(axis=1, keepdims=True)
-    assert set(affine_vertices(np.vstack([triangle, shares @ triangle]), 3)) == {0, 1, 2}
+    assert set(find_affine_vertices(np.vstack([triangle, shares @ triangle]), 3)) == {0, 1, 2}
     square = np.array([[1.0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])  # of rank 3
     points = np.vstack([square, mixtures @ square])
-    assert set(nonnegative_projections(points, 4)) == {0, 1, 2, 3}
+    assert set(find_hull_vertices(points, 4)) == {0, 1, 2, 3}
     assert len(farthest_vertices(points, 4)[0]) == 3
 
 

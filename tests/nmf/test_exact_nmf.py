@@ -13,9 +13,9 @@ import pytest
 
 from latentia.datasets.instances import euclidean_distance_matrix, hardness_gadget, polygon_slack_matrix
 from latentia.exceptions import LatentiaError, MissingExtraError
-from latentia.nmf.exact import NestedPolygons, PolygonProof
+from latentia.nmf.exact import PolygonPair, PolygonProof
 from latentia.nmf.exact._rational import rank_of
-from latentia.nmf.exact._reduce import reduced
+from latentia.nmf.exact._reduce import reduce_matrix
 from latentia.nmf.exact._results import Factorization, Impossible, Undecided
 from latentia.nmf.exact.exact_nmf import exact_nmf, nonnegative_rank
 
@@ -47,15 +47,15 @@ def squares(ratio):
 
 
 def nested(M):
-    core = reduced(M).core
-    return NestedPolygons(core, *rank_of(core))
+    core = reduce_matrix(M).core
+    return PolygonPair(core, *rank_of(core))
 
 
 def restricted(M, k):
     """Whether a polygon with k vertices is nested for M; a proof that it is not is checked."""
-    found = nested(M).between(k)
+    found = nested(M).find_polygon(k)
     if isinstance(found, PolygonProof):
-        assert found.verify(reduced(M).core)
+        assert found.verify(reduce_matrix(M).core)
     return not isinstance(found, PolygonProof)
 
 
@@ -197,7 +197,7 @@ def test_zero_and_proportional_rows_and_columns_do_not_matter():
     rows, columns = [3, 0, 1, 1, 2, 3, 4, 5, 0], [5, 0, 0, 1, 2, 3, 4, 2]
     scale = np.array([Fraction(i + 1, 3) for i in range(9)], dtype=object)
     wide = np.hstack([M[np.ix_(rows, columns)] * scale[:, None], exact([[0]] * 9)])
-    assert reduced(wide).core.shape == (6, 6)
+    assert reduce_matrix(wide).core.shape == (6, 6)
     for r, kind in ((3, Impossible), (4, Impossible), (5, Factorization)):
         found = exact_nmf(wide, r)
         assert isinstance(found, kind)

@@ -66,7 +66,7 @@ class Selection(NamedTuple):
         return np.array([rows[0] for rows in self.members], dtype=np.int64)
 
     def vertices(self, points: np.ndarray) -> np.ndarray:
-        """Means of the members, shape (r, k)."""
+        """Return means of the members, shape (r, k)."""
         return average_members(points, self.members)
 
 

@@ -161,7 +161,7 @@ class FitMeasurements:
 
 
 @dataclass(frozen=True)
-class ResampledFits:
+class NewNoiseFits:
     """Errors of fits to points with new noise.
 
     Attributes
@@ -180,7 +180,7 @@ class ResampledFits:
     @classmethod
     def compute(
         cls, measured: FitMeasurements, refit_points: Callable[[np.ndarray], FitMeasurements], n_draws: int, seed: int
-    ) -> ResampledFits:
+    ) -> NewNoiseFits:
         """Fit ``n_draws`` times.
 
         New noise about the fitted points moves the fit about as far as the fit is from the truth.
@@ -216,7 +216,7 @@ def _measure_distances(measured: FitMeasurements, refit: FitMeasurements) -> np.
 
 def evidence_checks(
     measured: FitMeasurements,
-    redrawn: ResampledFits,
+    redrawn: NewNoiseFits,
     rows: np.ndarray,
     sample: tuple[np.ndarray, np.ndarray],
     refinement_moves: np.ndarray,

@@ -70,12 +70,12 @@ def hyperplane_partitions(points: Any, *, affine: bool = False, strict: bool = F
     rows: Any
     if table.dtype == object:
         rows = [primitive(row) for row in table]
-        search = _Partitions(_in_project, _exact_hyperplanes, strict)
+        search = _Partitions(_project_to_span, _exact_hyperplanes, strict)
     else:
         lengths = np.linalg.norm(table, axis=1, keepdims=True)
         rows = np.divide(table, lengths, out=np.zeros_like(table), where=lengths > 0)
         search = _Partitions(
-            lambda x: _in_project_of_floats(np.asarray(x), tol),
+            lambda x: _project_floats_to_span(np.asarray(x), tol),
             lambda x: _float_hyperplanes(np.asarray(x), tol),
             strict,
         )
@@ -99,14 +99,14 @@ class _Partitions:
 
     def list_partitions(self, points: Any) -> set[int]:
         """List the partitions by hyperplanes that do not contain all points, unless all are 0."""
-        everything = (1 << len(points)) - 1
+        all_points = (1 << len(points)) - 1
         inner = self._project(points)
         rank = len(inner[0]) if len(inner) else 0
         if not rank:
-            return {everything}
+            return {all_points}
         if rank == len(points):
-            return set(range(everything + 1))
-        found: set[int] = set()
+            return set(range(all_points + 1))
+        partitions: set[int] = set()
         for signs in self._hyperplanes(inner):
             above, below = _mask(signs > 0), _mask(signs < 0)
             members = np.flatnonzero(signs == 0).tolist()
@@ -117,8 +117,8 @@ class _Partitions:
                     set() if self._strict else {(1 << len(members)) - 1}
                 )
             spread = [_spread(part, members) for part in parts]
-            found.update(side | part for side in (above, below) for part in spread)
-        return found
+            partitions.update(side | part for side in (above, below) for part in spread)
+        return partitions
 
 
 def _exact_hyperplanes(points: Sequence[Vector]) -> np.ndarray:
@@ -131,7 +131,7 @@ def _exact_hyperplanes(points: Sequence[Vector]) -> np.ndarray:
     return _unique(np.sign(np.array(normals, dtype=dtype) @ np.array(points, dtype=dtype).T).astype(np.int8))
 
 
-def _in_project(points: Sequence[Vector]) -> list[Vector]:
+def _project_to_span(points: Sequence[Vector]) -> list[Vector]:
     columns = independent_columns(points)
     return [primitive([point[j] for j in columns]) for point in points]
 
@@ -160,7 +160,7 @@ def _orthogonal_vectors(basis: np.ndarray, points: np.ndarray, start: int, tol: 
             yield from _orthogonal_vectors(turned[1:], points, i + 1, tol)
 
 
-def _in_project_of_floats(points: np.ndarray, tol: float) -> np.ndarray:
+def _project_floats_to_span(points: np.ndarray, tol: float) -> np.ndarray:
     if not points.size:
         return np.zeros((len(points), 0))
     _, scale, right = np.linalg.svd(points, full_matrices=False)

@@ -45,7 +45,7 @@ from ._anchors import (
 from ._descent import Descent, FactorSums, FactorUpdate, row_weights, run_rounds
 from ._evidence import (
     FitMeasurements,
-    ResampledFits,
+    NewNoiseFits,
     column_predictor,
     component_distances,
     evidence_checks,
@@ -333,7 +333,7 @@ class SeparableNMF(FactorModel):
         )
         measured, eps = replace(measured, counts=counts), self._scale_eps(table, selection.scaled)
         rounds = min(rounds, _MAX_RESAMPLED_ROUNDS)
-        redrawn = ResampledFits.compute(
+        redrawn = NewNoiseFits.compute(
             measured, lambda simulated: self._refit(measured, selection, simulated, eps, rounds), self.n_splits, self._seed
         )  # fmt: skip
         rows = to_dense(sample_rows(fitted.rows, _MAX_SAMPLE)[0]) / table.unit

@@ -199,7 +199,7 @@ def test_two_layers(call, rows, path, data, tmp_path, monkeypatch):
 def test_nothing_but_noise(call, rows, tmp_path):
     Y = np.random.default_rng(0).random((600, 40)) < 0.1
     source = _write(tmp_path / "x.csv", Y)
-    with pytest.warns(EvidenceWarning, match="No unit was found"):
+    with pytest.warns(EvidenceWarning, match="No hidden unit found"):
         printed = call("network", source, "--ignore", "id", "--out", tmp_path / "o")
     assert "No units were found" in printed
     assert "NOT SUPPORTED" in printed

@@ -127,7 +127,7 @@ def test_input_that_is_no_exact_matrix_is_refused(M, message):
     ("r", "budget"), [(0, 1), (-1, 1), (1.0, 1), (True, 1), ("2", 1), (2, 0), (2, -1), (2, "1"), (2, None)]
 )
 def test_parameters_out_of_range_are_refused(r, budget):
-    with pytest.raises(LatentiaError, match=r"(r|budget)=.*needed"):
+    with pytest.raises(LatentiaError, match=r"(r|budget)=.*expected"):
         exact_nmf([[1]], r, budget)
 
 
@@ -278,7 +278,7 @@ def test_a_factorization_that_is_off_does_not_verify():
 def test_corners_of_a_polygon_need_all_its_corners(n):
     M = polygon_slack_matrix(n)
     assert [restricted(M, k) for k in range(3, n + 1)] == [False] * (n - 3) + [True]
-    assert len(nested(M).least) == n
+    assert len(nested(M).smallest) == n
 
 
 def test_a_corner_of_the_triangle_may_be_a_point_that_touches():
@@ -335,7 +335,7 @@ def test_random_polygons_agree_with_tangents_in_floats(k):
             points.append((centre[0] + share * (x - centre[0]), centre[1] + share * (y - centre[1])))
         turned = most_turned(polygon, points, k)
         M = slack(polygon, points)
-        assert (len(nested(M).least) <= k) == restricted(M, k)
+        assert (len(nested(M).smallest) <= k) == restricted(M, k)
         if abs(turned) > 1e-3:
             asked.add(turned > 0)
             assert restricted(M, k) == (turned > 0)

@@ -13,7 +13,7 @@ from scipy import sparse
 from ..datasets import readers
 from ..datasets.tables import is_table
 from ..deep import SparseNetwork
-from ..deep.agreement import encoded
+from ..deep.agreement import encode_layers
 from ..deep.edges import members
 from ..exceptions import LatentiaError
 from ..reading import has_columns
@@ -168,7 +168,7 @@ def _write(path: Path, data: Table, names: Sequence[str], rows: Iterator[Sequenc
 def _codes(model: Any, values: Any) -> Iterator[Sequence[str]]:
     firsts = np.cumsum([0, *(len(one) for one in model.densities_)])
     for part in _parts(values, model):
-        layers = zip(firsts, encoded(model, part), strict=False)
+        layers = zip(firsts, encode_layers(model, part), strict=False)
         yield from zip(*([" ".join(str(k + j) for j in own) for own in members(on)] for k, on in layers), strict=True)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..deep.agreement import agreements, encoded
-from ..deep.edges import members, switched, unit_names
+from ..deep.agreement import encode_layers, measure_agreements
+from ..deep.edges import list_unit_edges, members, unit_names
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
 from .figures import PALETTE, bars, links, shortened
 from .noisy_or import frequencies, heights_of, percent
@@ -140,7 +140,7 @@ def units_of(model: Any, columns: Sequence[str]) -> Table:
 
     Of units of higher layers "columns below" are those to which most of their edges lead.
     """
-    found, named, sizes = switched(model), [columns, *unit_names(model)], [len(one) for one in model.densities_]
+    found, named, sizes = list_unit_edges(model), [columns, *unit_names(model)], [len(one) for one in model.densities_]
     of = [f"{size:,} in layer {i}" for i, size in enumerate(sizes, 1)]
     on, off = (
         [[named[layer - 1][i] for i in own] for layer, own in zip(found.layers, some, strict=True)]
@@ -207,8 +207,8 @@ def _layers(model: Any, Y: Any, any_units: bool) -> Table:
     n_rows, real, first = 0 if Y is None else Y.shape[0], _real(model), model.layers_[0]
     some = np.sort(np.random.default_rng(0).permutation(n_rows)[:_SAMPLE]) if n_rows > _SAMPLE else None
     rows = Y if some is None else sparse.csr_array(Y)[some] if sparse.issparse(Y) else np.asarray(Y)[some]
-    hidden = [] if Y is None else encoded(model, rows)
-    agreed = [] if Y is None else agreements(model, rows, hidden)
+    hidden = [] if Y is None else encode_layers(model, rows)
+    agreed = [] if Y is None else measure_agreements(model, rows, hidden)
     degrees = [float((layer > 0).sum() / max(layer.shape[0], 1)) for layer in model.layers_]
     told = [sparse.csr_array(one).nnz / max(one.shape[0] * one.shape[1], 1) for one in model.undetermined_]
     on = Column("on at a time", [one.sum() / max(one.shape[0], 1) for one in hidden], short=".1f")

@@ -78,7 +78,7 @@ def test_packed_tensors_are_those_that_are_not():
     assert np.allclose(transform(packed.copy(), matrix), multilinear(full, matrix, matrix, matrix)[:, i, j])
     assert np.allclose(packed_pairs(matrix), ((matrix + matrix.T) / 2)[i, j])
     single = full.astype(np.float32)
-    images = SymmetricThree.of_packed(single[:, i, j].copy()).contract(matrix[:3].astype(np.float32))
+    images = SymmetricThree.from_packed(single[:, i, j].copy()).contract(matrix[:3].astype(np.float32))
     assert np.allclose(images, SymmetricThree(single).contract(matrix[:3].astype(np.float32)), rtol=1e-5)
 
 

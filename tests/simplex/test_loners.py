@@ -6,7 +6,7 @@ import pytest
 from latentia.papers.nmf import almost_anchors, distance_to_hull, loners
 from latentia.papers.nmf import robust_loners as robust_loners_by_programs
 from latentia.simplex import distance_loners, exact_loners, hull_separation, loner_groups, robust_loners
-from latentia.simplex.loners import _ByDistance, _ByWeight
+from latentia.simplex.loners import _DistanceRule, _WeightRule
 
 
 def spread(points):
@@ -57,7 +57,7 @@ def test_exact_loners_are_those_of_a_program_for_each_row(kind, seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_distance_loners_are_those_of_a_program_for_each_row(kind):
     points = kinds_of_points(2)[kind]
-    rule = _ByDistance(points, None)  # one rule for all, so that bounds of one question serve the next
+    rule = _DistanceRule(points, None)  # one rule for all, so that bounds of one question serve the next
     literal = cache(lambda eps, alpha: robust_loners_by_programs(points, eps, alpha, 10 * eps / alpha + 2 * eps))
     for eps, alpha in ((1e-3, 0.3), (1e-2, 0.8), (3e-3, 0.1), (0.05, 1.0), (1e-3, 0.3)):
         eps, alpha = eps * spread(points), alpha * spread(points)
@@ -70,7 +70,7 @@ def test_distance_loners_are_those_of_a_program_for_each_row(kind):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "dimensions" not in kind])
 def test_robust_loners_are_those_of_a_program_for_each_pair(kind):
     points = kinds_of_points(3)[kind]
-    rule = _ByWeight(points, None)
+    rule = _WeightRule(points, None)
     for eps, gamma in ((1e-3, 0.1), (1e-2, 1.0), (3e-3, 0.1)):
         eps, gamma = eps * spread(points), gamma * spread(points)
         rows, groups = almost_anchors(points, eps, gamma)

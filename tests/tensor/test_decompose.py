@@ -142,15 +142,17 @@ def test_packed_operators_agree_with_einsum():
     t3 = symmetric(rng.standard_normal((5, 5, 5)))
     t4, _, _ = planted(5, order=4)
     rows, basis = rng.standard_normal((3, 5)), np.linalg.qr(rng.standard_normal((5, 2)))[0]
-    three, four = SymmetricThree(t3), SymmetricFour.of(t4)
+    three, four = SymmetricThree(t3), SymmetricFour.from_tensor(t4)
     np.testing.assert_allclose(three.contract(rows), np.einsum("abc,mb,mc->ma", t3, rows, rows))
     np.testing.assert_allclose(four.contract(rows), np.einsum("abcd,mb,mc,md->ma", t4, rows, rows, rows))
     np.testing.assert_allclose(four.matrices(rows), np.einsum("abcd,mc,md->mab", t4, rows, rows))
-    np.testing.assert_allclose(four.squared_norm(), (t4**2).sum())
+    np.testing.assert_allclose(four.norm_squared(), (t4**2).sum())
     flat = t4.reshape(5, -1)
     np.testing.assert_allclose(four.unfolding_gram(), flat @ flat.T)
     np.testing.assert_allclose(three.project(basis).full, np.einsum("abc,ai,bj,ck->ijk", t3, basis, basis, basis))
-    small = SymmetricFour.of(np.einsum("abcd,ai,bj,ck,dl->ijkl", t4, basis, basis, basis, basis, optimize=True))
+    small = SymmetricFour.from_tensor(
+        np.einsum("abcd,ai,bj,ck,dl->ijkl", t4, basis, basis, basis, basis, optimize=True)
+    )
     np.testing.assert_allclose(four.project(basis).packed, small.packed, atol=1e-12)
 
 
@@ -163,12 +165,12 @@ def test_operator_norm():
     ("tensor", "options", "message"),
     [
         (np.zeros((3, 3, 3)), {}, "T is zero"),
-        (np.ones((3, 3)), {}, "three or four modes are needed"),
+        (np.ones((3, 3)), {}, "three or four modes"),
         (np.full((2, 2, 2), np.nan), {}, "nan at \\(0, 0, 0\\)"),
-        (np.random.default_rng(0).random((3, 3, 3)), {}, "not symmetric"),
+        (np.random.default_rng(0).random((3, 3, 3)), {}, "symmetric T"),
         (np.ones((3, 3, 3)), {"n_components": 2}, "^n_components=2: this tensor supports at most 1: singular value 2"),
         (np.ones((3, 3, 3)), {"n_components": 4}, "^n_components=4: this tensor supports at most 3: T has shape"),
-        (np.ones((3, 3, 3)), {"n_components": 0}, "^n_components=0: a whole number of at least 1"),
+        (np.ones((3, 3, 3)), {"n_components": 0}, "^n_components=0: expected a whole number of at least 1"),
         (np.ones((3, 3, 3)), {"method": "jennrich"}, "^method=.jennrich.: use one of .*latentia.papers.tensors"),
         (np.ones((2, 2, 2, 2)), {"method": "als"}, "takes three modes"),
         (np.array([[["a"]]]), {}, "real numbers"),

@@ -132,11 +132,11 @@ def _left(tensor: SymmetricFour, kurtosis: np.ndarray, free: bool) -> tuple[floa
     if free:
         k = len(kurtosis)
         absorbed = 4 * (triple[:k] ** 2).sum() - 3 * (own[:k] ** 2).sum()
-        return float(max(tensor.squared_norm() - absorbed, 0.0)), float(loud)
+        return float(max(tensor.norm_squared() - absorbed, 0.0)), float(loud)
     sums = kurtosis**2 + kurtosis[:, None] ** 2
     across = (triple * kurtosis + (triple * kurtosis).T) ** 2 / np.maximum(sums, np.finfo(float).tiny)
     np.fill_diagonal(across, 0.0)
-    distinct = tensor.squared_norm() - (own**2).sum() - 4 * ((triple**2).sum() - (own**2).sum())
+    distinct = tensor.norm_squared() - (own**2).sum() - 4 * ((triple**2).sum() - (own**2).sum())
     return float(max(distinct, 0.0) + 2 * across.sum()), float(loud)
 
 
@@ -162,7 +162,7 @@ def _excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> tuple[fl
     k = cumulant.dim
     fourth, second = k * (k + 1) * (k + 2) * (k + 3) // 24, k * (k + 1) // 2
     least = float(stats.f.isf(_GAUSSIAN, fourth, n_splits * second))
-    return cumulant.squared_norm() / (12 * variance * fourth), max(_EXCESS, least)
+    return cumulant.norm_squared() / (12 * variance * fourth), max(_EXCESS, least)
 
 
 def _turned(kurtosis: np.ndarray, variance: float) -> np.ndarray:

@@ -55,7 +55,7 @@ from ..moments import (
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, Folds, accumulate, sample_rows
 from ..tensor import MomentNoise, decompose_operator
-from ..tensor.operators import stable, tensor_norm
+from ..tensor.operators import are_stable, tensor_norm
 from ..tensor.polar import polar
 from ._fast_ica import STILL, fast_ica
 from ._misfit import CumulantFit, fit_of_cumulant
@@ -593,7 +593,7 @@ def _recovered_roughly(m: FourthSums, whitening: Whitening, seed: int, whole: _R
     for starts in (whole.unmixing.matrix @ whitening.inverse, None):
         v, _, _ = polar(cumulant, size, np.random.default_rng(seed), starts=starts, **_ROUGH)
         kurtosis = np.einsum("ki,ki->k", cumulant.contract(v), v)
-        if stable(cumulant, kurtosis, v).all():
+        if are_stable(cumulant, kurtosis, v).all():
             break
     unmixing = _Unmixing(v @ whitening.matrix.T, whitening.inverse @ v.T, 0, np.empty(0))
     return _Recovered(unmixing, m.mean, kurtosis, whitening, info)
@@ -707,7 +707,7 @@ def _checks(found: _Recovered, moments: _Moments, parts: PartErrors, cumulant: C
         noise=MomentNoise(float(np.linalg.norm(whitening.matrix.T @ difference @ whitening.matrix, 2)), noise),
         weights=found.kurtosis,
         residual=found.noisy.residual if found.noisy else found.info.residual,
-        stable=found.info.stable if found.noisy is None else _stable_in_noise(found, moments),
+        stable=found.info.are_stable if found.noisy is None else _stable_in_noise(found, moments),
         samples=moments.of(moments.folds.all).n,
     )
     return [
@@ -773,7 +773,7 @@ def _noise_that_may_hide(found: _Recovered) -> list[Check]:
 def _stable_in_noise(found: _Recovered, moments: _Moments) -> np.ndarray:
     """Whether components attract in coordinates in which they are orthonormal."""
     cumulant = moments.of(moments.folds.all).cumulant(found.unmixing.matrix.T)
-    return stable(cumulant, found.kurtosis, np.eye(moments.size))
+    return are_stable(cumulant, found.kurtosis, np.eye(moments.size))
 
 
 def _converged(unmixing: _Unmixing) -> list[Check]:

@@ -9,7 +9,7 @@ _MOST_ROUNDS = 6
 
 
 def cholesky_qr(columns: np.ndarray) -> np.ndarray:
-    """Orthonormal basis of the span of the columns, by Cholesky-QR applied twice, in the columns' precision.
+    """Return an orthonormal basis of the span of the columns, by Cholesky-QR applied twice, in the columns' precision.
 
     The first round brings the condition number down to about one and the second brings orthogonality to rounding
     error. Columns that are linearly dependent to half the working precision are made independent by a small shift of
@@ -34,7 +34,7 @@ def cholesky_qr(columns: np.ndarray) -> np.ndarray:
 
 
 def polar_factor(matrix: np.ndarray) -> np.ndarray:
-    """The nearest matrix with orthonormal rows, or columns if it is tall."""
+    """Return the nearest matrix with orthonormal rows, or columns if it is tall."""
     u, _, vt = np.linalg.svd(matrix, full_matrices=False)
     return u @ vt
 

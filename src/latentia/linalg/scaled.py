@@ -36,7 +36,7 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..system.threads import one_blas_thread
 from .krylov import outlying_eigenpairs
-from .sparse import lowered_squares, sparse_product
+from .sparse import sparse_product, sum_lowered_squares
 
 _TAUS = 1e-9, 1e30  # beyond these, words that were not seen, or all, are scaled out of the range of single precision
 
@@ -86,8 +86,8 @@ class ScaledSpace:
     @property
     def signal(self) -> np.ndarray:
         """l: what the kept eigenvalues are without noise, signed, shape (n_kept,)."""
-        kept = self.observed[: self.n_kept]
-        return np.sign(kept) * (np.abs(kept) + np.abs(self.values[: self.n_kept])) / 2
+        eigenvalues = self.observed[: self.n_kept]
+        return np.sign(eigenvalues) * (np.abs(eigenvalues) + np.abs(self.values[: self.n_kept])) / 2
 
     @property
     def directions(self) -> np.ndarray:
@@ -177,9 +177,9 @@ def scaled_eigenspace(
     deviation = edge**2 / 2
     if calibrate and not simple and not further:
         norm = signal_norm(counts, marginals, scale, n_jobs)
-        edge = _consistent_edge(observed, edge, max(norm + deviation, 0.0))
+        edge = _raise_edge(observed, edge, max(norm + deviation, 0.0))
     else:
-        norm = _power(observed, edge)
+        norm = _sum_signals(observed, edge)
     values = np.sign(observed) * np.sqrt(np.maximum(observed**2 - edge**2, 0))
     n_kept = int((np.abs(observed) > edge).sum())
     return ScaledSpace(marginals, scale, vectors, observed, values, edge, n_kept, norm, deviation, last)
@@ -188,25 +188,25 @@ def scaled_eigenspace(
 def signal_norm(counts: Any, marginals: np.ndarray, scale: np.ndarray, n_jobs: int | None) -> float:
     """Unbiased estimate of |S|^2 without noise."""
     total, ratio = float(counts.sum()), marginals / scale
-    squares = lowered_squares(counts, 1 / scale, n_jobs) / total**2
+    squares = sum_lowered_squares(counts, 1 / scale, n_jobs) / total**2
     degrees = marginals * total
     expected = (float((degrees * (degrees - 1) / scale).sum()) / total**2) ** 2
     cross = float(ratio @ sparse_product(counts, ratio[:, None], n_jobs).ravel()) / total
     return squares - expected - 2 * (cross - float((marginals * ratio).sum()) ** 2)
 
 
-def _consistent_edge(observed: np.ndarray, edge: float, most: float) -> float:
-    """The least edge at or above ``edge`` whose signals' squares add up to at most ``most``."""
-    if _power(observed, edge) <= most:
+def _raise_edge(observed: np.ndarray, edge: float, max_power: float) -> float:
+    """Return the least edge at or above ``edge`` whose signals' squares add up to at most ``most``."""
+    if _sum_signals(observed, edge) <= max_power:
         return edge
     low, high = edge, max(edge, float(np.abs(observed).max()))
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (middle, high) if _power(observed, middle) > most else (low, middle)
+        low, high = (middle, high) if _sum_signals(observed, middle) > max_power else (low, middle)
     return high
 
 
-def _power(observed: np.ndarray, edge: float) -> float:
+def _sum_signals(observed: np.ndarray, edge: float) -> float:
     """Sum of the squared signals l of eigenvalues above the edge."""
-    kept = np.abs(observed[np.abs(observed) > edge])
-    return float(((kept + np.sqrt(kept**2 - edge**2)) ** 2).sum()) / 4
+    eigenvalues = np.abs(observed[np.abs(observed) > edge])
+    return float(((eigenvalues + np.sqrt(eigenvalues**2 - edge**2)) ** 2).sum()) / 4

@@ -25,7 +25,7 @@ def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -
 
 
 def ratio_product(
-    table: Any, left: np.ndarray, right: np.ndarray, n_jobs: int | None = None
+    table: Any, row_factor: np.ndarray, column_factor: np.ndarray, n_jobs: int | None = None
 ) -> tuple[np.ndarray, float]:
     """X @ right with X_ij = c_ij / m_ij at the cells that hold c_ij > 0, and sum c_ij log m_ij, for m = left @ right.T.
 
@@ -45,25 +45,28 @@ def ratio_product(
     """
     ends = row_pieces(table)
     sums = np.zeros(len(ends) - 1)
-    left, right = np.ascontiguousarray(left, dtype=np.float64), np.ascontiguousarray(right, dtype=np.float64)
-    image = np.zeros(left.shape)
+    row_factor, column_factor = (
+        np.ascontiguousarray(row_factor, dtype=np.float64),
+        np.ascontiguousarray(column_factor, dtype=np.float64),
+    )
+    image = np.zeros(row_factor.shape)
     data, indices, indptr = table.data, table.indices, table.indptr
 
     def task(i: int, _: int) -> None:
-        sums[i] = _ratios(data, indices, indptr, left, right, image, ends[i], ends[i + 1])
+        sums[i] = _multiply_ratios(data, indices, indptr, row_factor, column_factor, image, ends[i], ends[i + 1])
 
     for_chunks(task, len(sums), 1, n_jobs)
     return image, float(sums.sum())
 
 
-def lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) -> float:
+def sum_lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) -> float:
     """sum_ij w_i w_j c_ij (c_ij - 1) over the cells of a csr_array (n, n), with c_ii - 2 on the diagonal."""
     ends = row_pieces(table)
     sums = np.zeros(len(ends) - 1)
     data, indices, indptr = table.data, table.indices, table.indptr
 
     def task(i: int, _: int) -> None:
-        sums[i] = _lowered(data, indices, indptr, weights, ends[i], ends[i + 1])
+        sums[i] = _sum_lowered(data, indices, indptr, weights, ends[i], ends[i + 1])
 
     for_chunks(task, len(sums), 1, n_jobs)
     return float(sums.sum())
@@ -76,7 +79,7 @@ def row_pieces(table: Any) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _lowered(
+def _sum_lowered(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, weights: np.ndarray, start: int, stop: int
 ) -> float:
     total = 0.0
@@ -108,12 +111,12 @@ def _product(
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _ratios(
+def _multiply_ratios(
     data: np.ndarray,
     indices: np.ndarray,
     indptr: np.ndarray,
-    left: np.ndarray,
-    right: np.ndarray,
+    row_factor: np.ndarray,
+    column_factor: np.ndarray,
     image: np.ndarray,
     start: int,
     stop: int,
@@ -123,13 +126,13 @@ def _ratios(
         for e in range(indptr[i], indptr[i + 1]):
             row = indices[e]
             model = 0.0
-            for c in range(left.shape[1]):
-                model += left[i, c] * right[row, c]
+            for c in range(row_factor.shape[1]):
+                model += row_factor[i, c] * column_factor[row, c]
             if model > 0.0:
                 ratio = data[e] / model
                 total += data[e] * np.log(model)
-                for c in range(right.shape[1]):
-                    image[i, c] += ratio * right[row, c]
+                for c in range(column_factor.shape[1]):
+                    image[i, c] += ratio * column_factor[row, c]
             else:
                 total = total - np.inf if data[e] > 0 else total
     return total

@@ -21,7 +21,7 @@ from .._entries import missing_entries
 from .._validation import check_gaps
 from ..evidence import Check, missing_checks
 from ..likelihood import GivenCells, log, normalised
-from ..linalg import completed
+from ..linalg import complete_table
 from ..passes import Blocks
 from ._moves import Shape
 from ._rows import GaussianRows, Mixture
@@ -117,7 +117,7 @@ def whole_rows(blocks: Blocks, gaps: np.ndarray, rank: int, begin: Callable[[Blo
     """Rows whose missing cells are drawn from the mixture that ``begin`` fits, from rows completed to a low rank."""
     table = np.vstack([np.asarray(block[0], dtype=np.float64) for block in blocks])
     center = np.nanmean(table, axis=0)
-    filled = completed(table - center, gaps, rank) + center
+    filled = complete_table(table - center, gaps, rank) + center
     return Blocks.from_array(drawn(table, gaps, begin(Blocks.from_array(filled)), seed), names=blocks.names)
 
 

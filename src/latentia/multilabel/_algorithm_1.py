@@ -14,7 +14,7 @@ from ..moments.products import mirror_cube
 from ..papers.tensors import robust_power_method
 from ..passes import Folds, Plan
 from ..tensor import decompose
-from ..tensor.decompose import describe
+from ..tensor.decompose import describe_components
 from ..tensor.operators import SymmetricThree
 from ._documents import Documents
 from ._topics import Recovered, Topics
@@ -60,7 +60,7 @@ class PaperTopics:
         cube = mirror_cube(summed(OccurrenceCubes(whitening, every))) / seen.powers[2]
         if self.decomposition == "power":
             eigenvectors = robust_power_method(cube, k, random_state=self.seed)[1]
-            weights, rotation, info = describe(SymmetricThree(cube), eigenvectors, "power", 0, True)
+            weights, rotation, info = describe_components(SymmetricThree(cube), eigenvectors, "power", 0, True)
         else:
             weights, rotation, info = decompose(cube, k, self.seed)
         weights, rotation = weights[::-1], rotation[::-1]  # pi = lambda^-2: the largest first

@@ -29,7 +29,7 @@ from ..exceptions import LatentiaError
 from ..fitting.base import fitted, fitting
 from ..fitting.stages import Fitted, Subset
 from ..likelihood import over, refine
-from ..linalg import completed, unit_rows
+from ..linalg import complete_table, unit_rows
 from ..passes import Blocks, Folds, accumulate, sample_rows
 from ._descent import Descent, FactorSums, FactorUpdate, fill_gaps, row_weights
 from ._evidence import (
@@ -204,7 +204,7 @@ class ApproximateNMF(FactorModel):
         _check_nonnegative(table)
         gaps = None if missing_entries(table.rows) is None else gaps_of(blocks)
         if gaps is not None:
-            table = replace(table, rows=completed(table.rows, gaps, self.n_components))
+            table = replace(table, rows=complete_table(table.rows, gaps, self.n_components))
         row_factor, column_factor, bound, energy = self._compute_range(table, gaps)
         # Starts, each with a few rounds of descent.
         attempts: list[_Attempt] = []

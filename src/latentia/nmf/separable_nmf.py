@@ -29,7 +29,7 @@ from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.base import fitting
 from ..fitting.stages import Fitted, Subset, fit_alone
 from ..likelihood import Refine, Refinement, over
-from ..linalg import completed
+from ..linalg import complete_table
 from ..moments import ColumnSpan, span_without_constants
 from ..passes import Blocks, Folds, accumulate, assign_folds, sample_rows
 from ._anchors import (
@@ -272,7 +272,7 @@ class SeparableNMF(FactorModel):
     def _complete(self, rows: Blocks, gaps: np.ndarray) -> Blocks:
         """Complete the rows to a table of rank ``n_components``; nonnegative if the observed cells are."""
         table = np.vstack([np.asarray(block[0], dtype=np.float64) for block in rows])
-        filled = completed(table, gaps, self.n_components)
+        filled = complete_table(table, gaps, self.n_components)
         return Blocks.from_array(np.maximum(filled, min(float(np.nanmin(table)), 0.0)), names=rows.names)
 
     def _assign_folds(self, rows: Blocks) -> Folds:

@@ -182,7 +182,7 @@ class Landmarks:
         """The network of a core, whose imputed part is that of the network before."""
         frame = None if before is None else self._frame(before, factor)
         options: dict[str, Any] = {"n_init": 1, "max_iter": _ITERATIONS, "tol": _SETTLED, "starts": frame}
-        found = ascent(SymmetricThree.of_packed(core), self._k, np.random.default_rng(0), **options)
+        found = ascent(SymmetricThree.from_packed(core), self._k, np.random.default_rng(0), **options)
         signs = np.where(found.weights < 0, -1.0, 1.0)
         vectors = found.vectors.astype(np.float64) * signs[:, None]
         imputed = np.zeros(self._k) if before is None else np.sqrt((1 - before.priors) / before.priors)

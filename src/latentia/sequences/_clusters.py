@@ -14,7 +14,7 @@ import numpy as np
 
 from .._entries import missing_entries
 from ..clusters import label_starts
-from ..linalg import completed
+from ..linalg import complete_table
 from ..passes import Blocks
 from ._chain import Chain
 from .updates import missing_steps
@@ -57,7 +57,7 @@ def _whole(rows: np.ndarray, rank: int) -> np.ndarray:
     columns = np.flatnonzero(~gaps.all(axis=0))
     whole, observed = np.zeros_like(rows), rows[:, columns]
     means = np.nanmean(observed, axis=0)
-    whole[:, columns] = completed(observed - means, gaps[:, columns], min(rank, max(len(columns) - 1, 1))) + means
+    whole[:, columns] = complete_table(observed - means, gaps[:, columns], min(rank, max(len(columns) - 1, 1))) + means
     return whole
 
 

@@ -104,7 +104,7 @@ def _pencil(core: np.ndarray, n_components: int, rng: np.random.Generator) -> li
 
 
 def _leading_space(tensor: np.ndarray, mode: int, n_components: int) -> np.ndarray:
-    """Orthonormal basis, shape (d, k), of the leading singular space of an unfolding, k = min(d, n_components)."""
+    """Return an orthonormal basis, shape (d, k), of the leading singular space of an unfolding, k = min(d, n_components)."""
     flat = np.moveaxis(tensor, mode, 0).reshape(tensor.shape[mode], -1)
     if len(flat) <= n_components:
         return np.eye(len(flat))

@@ -1,4 +1,4 @@
-"""One entrance to the decompositions: checks, a method, and what can be said of its answer."""
+"""Common entrance of the decompositions: checks, a method, and diagnostics of its answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 from .._parameters import seed_of
 from ..exceptions import LatentiaError
 from .cp import als
-from .operators import SymmetricTensor, operator, stable
+from .operators import SymmetricTensor, are_stable, make_operator
 from .polar import ascent
 
 Method = Literal["polar", "als"]
@@ -30,9 +30,9 @@ class Decomposition(NamedTuple):
     info : Bunch
         ``method``; ``iterations`` and ``converged``; ``residual``, |T - sum| / |T| in Frobenius
         norm; ``orthogonality_defect``, the spectral norm of V V^T - I (the largest of the modes); ``stable``, shape
-        (K,): whether power iterations started near the vector return to it, that is whether (order - 1) |T(I, I, v,
-        ...)| restricted to the complement of v is below its weight. Vectors without that are no components that the
-        power method could find, and mostly noise.
+        (K,): whether power iterations that start near the vector return to it, that is whether (order - 1) |T(I, I, v,
+        ...)| restricted to the complement of v is below its weight. Other vectors are mostly noise, and the power method
+        would not find them.
     """
 
     weights: np.ndarray
@@ -82,22 +82,22 @@ def decompose(
     >>> weights.round(6)
     array([4., 3., 2., 1.])
     """
-    tensor = _checked(T, n_components, method)
+    tensor = _check_tensor(T, n_components, method)
     rng = _generator(random_state)
     symmetric = _is_symmetric(tensor)
     if method == "polar" and not symmetric:
-        other = ", or use 'als'" if tensor.ndim == 3 else ""
+        alternative = ", or use 'als'" if tensor.ndim == 3 else ""
         raise LatentiaError(
-            "T is not symmetric, and this needs it. Average T over the orders of its modes if it is an estimate of a "
-            f"symmetric tensor{other}.",
+            "expected a symmetric T. Average T over the orders of its modes if it is an estimate of a "
+            f"symmetric tensor{alternative}.",
             parameter="method",
             value=method,
         )
     k = min(tensor.shape) if n_components is None else int(n_components)
     _check_options(method, options, k, tensor.shape[0] if symmetric else None)
     if method == "polar":
-        return decompose_operator(operator(tensor), k, rng, **options)
-    return _asymmetric(tensor, *als(tensor, k, rng, **options), symmetric)
+        return decompose_operator(make_operator(tensor), k, rng, **options)
+    return _describe_asymmetric(tensor, *als(tensor, k, rng, **options), symmetric)
 
 
 def decompose_operator(
@@ -106,20 +106,20 @@ def decompose_operator(
     """Decompose a symmetric tensor in packed form (`SymmetricThree`, `SymmetricFour`) by "polar"."""
     rng = _generator(random_state)
     if n_components > tensor.dim:
-        raise _too_many(n_components, tensor.dim, f"there are {tensor.dim} dimensions")
+        raise _too_many_error(n_components, tensor.dim, f"there are {tensor.dim} dimensions")
     values, basis = np.linalg.eigh(tensor.unfolding_gram())
     _check_rank(values[::-1], n_components)
     small, lift = tensor, None
     if n_components < tensor.dim:
         lift = basis[:, ::-1][:, :n_components]
         small = tensor.project(lift)
-    vectors, n_iter, converged, weights, attracts = ascent(small, n_components, rng, **_projected(options, lift))
+    vectors, n_iter, converged, weights, attracts = ascent(small, n_components, rng, **_project_starts(options, lift))
     if lift is not None:
-        return describe(tensor, vectors @ lift.T, "polar", n_iter, converged)
-    return describe(tensor, vectors, "polar", n_iter, converged, weights if converged else None, attracts)
+        return describe_components(tensor, vectors @ lift.T, "polar", n_iter, converged)
+    return describe_components(tensor, vectors, "polar", n_iter, converged, weights if converged else None, attracts)
 
 
-def describe(
+def describe_components(
     tensor: SymmetricTensor,
     vectors: np.ndarray,
     method: str,
@@ -145,9 +145,9 @@ def describe(
         weights = np.abs(weights)
     order = np.argsort(-np.abs(weights), kind="stable")
     weights, vectors = weights[order], vectors[order]
-    attracts = stable(tensor, weights, vectors) if attracts is None else attracts[order]
+    attracts = are_stable(tensor, weights, vectors) if attracts is None else attracts[order]
     overlap = vectors @ vectors.T
-    norm = tensor.squared_norm()
+    norm = tensor.norm_squared()
     rest = norm - 2 * weights @ weights + weights @ overlap**tensor.order @ weights
     info = Bunch(
         method=method,
@@ -160,10 +160,10 @@ def describe(
     return Decomposition(weights, vectors, info)
 
 
-def _asymmetric(
+def _describe_asymmetric(
     tensor: np.ndarray, triple: tuple[np.ndarray, ...], n_iter: int, converged: bool, symmetric: bool
 ) -> Decomposition:
-    """The answer of a method for three different modes; one set of vectors if the tensor is symmetric."""
+    """Describe components with three different modes; merge the modes if the tensor is symmetric."""
     if symmetric:
         mean = triple[0] + sum(np.sign(np.einsum("ki,ki->k", triple[0], m))[:, None] * m for m in triple[1:])
         mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), np.finfo(float).tiny)
@@ -185,24 +185,24 @@ def _asymmetric(
         converged=converged,
         residual=float(np.linalg.norm(tensor - fitted) / np.linalg.norm(tensor)),
         orthogonality_defect=defect,
-        stable=_stable_triples(tensor, weights, triple),
+        stable=_find_stable_triples(tensor, weights, triple),
     )
     return Decomposition(weights, triple[0] if symmetric else triple, info)
 
 
-def _stable_triples(tensor: np.ndarray, weights: np.ndarray, triple: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The same for three modes: twice the second singular value of T(I, I, w) is below the weight."""
-    stable = np.empty(len(weights), bool)
+def _find_stable_triples(tensor: np.ndarray, weights: np.ndarray, triple: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return which components of three modes are stable: twice the second singular value of T(I, I, w) is below the weight."""
+    are_stable = np.empty(len(weights), bool)
     for k, weight in enumerate(weights):
         u, v, w = (mode[k] for mode in triple)
         matrix = np.tensordot(tensor, w, axes=(2, 0))
         matrix = matrix - np.outer(u, u @ matrix)
         matrix -= np.outer(matrix @ v, v)
-        stable[k] = 2 * np.linalg.norm(matrix, 2) < weight
-    return stable
+        are_stable[k] = 2 * np.linalg.norm(matrix, 2) < weight
+    return are_stable
 
 
-def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
+def _check_tensor(T: Any, n_components: int | None, method: str) -> np.ndarray:
     if method not in _METHODS:
         names = " or ".join(map(repr, _METHODS))
         raise LatentiaError(
@@ -212,11 +212,11 @@ def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
         )
     try:
         tensor = np.asarray(T)
-    except ValueError as error:  # parts of different lengths
+    except ValueError as error:  # nested lists of different lengths
         raise LatentiaError(f"T is no array of numbers: {error}") from error
     if tensor.dtype.kind not in "fiub" or tensor.ndim not in (3, 4) or not tensor.size:
         raise LatentiaError(
-            f"T has shape {tensor.shape} and type {tensor.dtype}: real numbers in three or four modes are needed."
+            f"Expected real numbers in three or four modes; T has shape {tensor.shape} and type {tensor.dtype}."
         )
     if tensor.ndim == 4 and method != "polar":
         raise LatentiaError(
@@ -225,11 +225,11 @@ def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
             value=method,
         )
     tensor = tensor.astype(np.float32 if tensor.dtype == np.float32 else np.float64, copy=False)
-    least, most = tensor.min(), tensor.max()  # NaN if there is one
-    if not (np.isfinite(least) and np.isfinite(most)):
+    smallest, largest = tensor.min(), tensor.max()  # NaN if there is one
+    if not (np.isfinite(smallest) and np.isfinite(largest)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(tensor))[0])
         raise LatentiaError(f"T has {tensor[where]} at {where}: all entries must be finite.")
-    size = float(max(most, -least))
+    size = float(max(largest, -smallest))
     if not size:
         raise LatentiaError("T is zero: there is nothing to decompose.")
     if not 1e-90 < size < 1e90:
@@ -238,29 +238,32 @@ def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
         )
     if n_components is not None:
         if not isinstance(n_components, (int, np.integer)) or isinstance(n_components, bool) or n_components < 1:
-            raise LatentiaError("a whole number of at least 1 is needed.", parameter="n_components", value=n_components)
+            raise LatentiaError("expected a whole number of at least 1.", parameter="n_components", value=n_components)
         if n_components > min(tensor.shape) and method != "als":
             shape = f"T has shape {tensor.shape} and {method!r} finds orthogonal components; 'als' finds others"
-            raise _too_many(n_components, min(tensor.shape), shape)
+            raise _too_many_error(n_components, min(tensor.shape), shape)
     return tensor
 
 
-def _too_many(n_components: int, most: int, reason: str) -> LatentiaError:
+def _too_many_error(n_components: int, max_components: int, reason: str) -> LatentiaError:
     return LatentiaError(
-        f"this tensor supports at most {most}: {reason}.", at_most=most, parameter="n_components", value=n_components
+        f"this tensor supports at most {max_components}: {reason}.",
+        at_most=max_components,
+        parameter="n_components",
+        value=n_components,
     )
 
 
 def _check_rank(values: np.ndarray, n_components: int) -> None:
-    """Squared singular values of the unfolding, descending, must carry n components."""
+    """Raise unless the squared singular values of the unfolding, descending, support n components."""
     rank = int((values > len(values) * np.finfo(float).eps * values[0]).sum())
     if rank < n_components:
         zero = f"{np.sqrt(max(values[rank], 0)):.2g} beside {np.sqrt(values[0]):.2g}"
-        raise _too_many(n_components, rank, f"singular value {rank + 1} of its unfolding is zero ({zero})")
+        raise _too_many_error(n_components, rank, f"singular value {rank + 1} of its unfolding is zero ({zero})")
 
 
 def _check_options(method: str, options: dict[str, Any], n_components: int, dim: int | None) -> None:
-    """Raise for options that the method does not have, and for values that make no sense."""
+    """Raise for unknown options and for invalid values."""
     unknown = sorted(set(options) - set(_OPTIONS))
     if unknown:
         has = f"there is no option {unknown[0]!r}; there are {', '.join(_OPTIONS)}."
@@ -268,7 +271,7 @@ def _check_options(method: str, options: dict[str, Any], n_components: int, dim:
     for name in ("n_init", "max_iter"):
         value = options.get(name, 1)
         if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
-            raise LatentiaError("a whole number of at least 1 is needed.", parameter=name, value=value)
+            raise LatentiaError("expected a whole number of at least 1.", parameter=name, value=value)
     starts = options.get("starts")
     if starts is None or dim is None:
         return
@@ -283,18 +286,20 @@ def _is_symmetric(tensor: np.ndarray) -> bool:
     if len(set(tensor.shape)) > 1:
         return False
     bound = max(tensor.max(), -tensor.min()) * (1e-4 if tensor.dtype == np.float32 else 1e-8)
-    return _swaps(tensor, bound)
+    return _swaps_modes(tensor, bound)
 
 
-def _swaps(tensor: np.ndarray, bound: float) -> bool:
-    """Whether neighbouring modes may be swapped; slice by slice, which stays in the cache."""
+def _swaps_modes(tensor: np.ndarray, bound: float) -> bool:
+    """Return True if neighbouring modes may be swapped; slice by slice, which stays in the cache."""
     if tensor.ndim == 2:
         return bool(np.abs(tensor - tensor.T).max() <= bound)
-    return all(np.abs(part - tensor[:, i]).max() <= bound and _swaps(part, bound) for i, part in enumerate(tensor))
+    return all(
+        np.abs(part - tensor[:, i]).max() <= bound and _swaps_modes(part, bound) for i, part in enumerate(tensor)
+    )
 
 
-def _projected(options: dict[str, Any], lift: np.ndarray | None) -> dict[str, Any]:
-    """The options with ``starts`` in the coordinates of the projected tensor."""
+def _project_starts(options: dict[str, Any], lift: np.ndarray | None) -> dict[str, Any]:
+    """Return the options with ``starts`` in the coordinates of the projected tensor."""
     if options.get("starts") is None or lift is None:
         return options
     return options | {"starts": np.asarray(options["starts"]) @ lift}

@@ -238,7 +238,7 @@ class _Proof:
 
 
 def _scale_weights(cover: RectangleCover, support: Support) -> tuple[dict[int, int], int]:
-    """Return weights of cells in whole numbers, by the numbers of the cells in the support, and the number that stands for 1."""
+    """Return whole weights of cells, by the numbers of the cells in the support, and the number that stands for 1."""
     scale = math.lcm(1, *(weight.denominator for *_, weight in cover.weights))
     width = len(support.columns)
     row = {i: k for k, i in enumerate(support.rows)}

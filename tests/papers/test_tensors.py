@@ -6,14 +6,14 @@ from scipy.optimize import linear_sum_assignment
 
 from latentia.papers.tensors import power_iteration, robust_orthogonal_decomposition, robust_power_method, tensor_eigen
 from latentia.tensor import decompose
-from latentia.tensor.operators import symmetrised, tensor_norm
+from latentia.tensor.operators import symmetrise_modes, tensor_norm
 
 
 def planted(k, noise=0.0, seed=0):
     """Return an orthogonal tensor, its vectors and weights; the noise has operator norm ``noise`` times the least weight."""
     rng = np.random.default_rng(seed)
     vectors, weights = np.linalg.qr(rng.standard_normal((k, k)))[0], rng.uniform(1, 2, k)
-    error = symmetrised(rng.standard_normal((k, k, k)))
+    error = symmetrise_modes(rng.standard_normal((k, k, k)))
     tensor = np.einsum("k,ka,kb,kc->abc", weights, vectors, vectors, vectors, optimize=True)
     return tensor + error * noise * weights.min() / tensor_norm(error), vectors, weights
 

@@ -45,7 +45,7 @@ from ..metrics import match_components
 from ..papers.tensors import tensor_eigen
 from ..system.threads import one_blas_thread
 from ..tensor import decompose
-from ..tensor.operators import symmetrised
+from ..tensor.operators import symmetrise_modes
 from ._model import inside_and_across, noise_multiple
 
 _PARTS = 5
@@ -312,7 +312,7 @@ def _whitened_tensor(stars: Sequence[np.ndarray], alpha0: float) -> np.ndarray:
         + np.einsum("jk,i->ijk", b.T @ c, means[0])
     )
     third -= alpha0 * (alpha0 + 1) / len(a) * pairs
-    return symmetrised(third / 2)
+    return symmetrise_modes(third / 2)
 
 
 def _mean_product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:

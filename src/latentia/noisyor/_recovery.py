@@ -26,7 +26,7 @@ from ..exceptions import LatentiaError
 from ..linalg import polar_factor
 from ..passes import Folds
 from ..tensor import Decomposition, decompose
-from ..tensor.operators import multilinear, symmetrised
+from ..tensor.operators import multilinear, symmetrise_modes
 from ._expansion import degree_for, higher_orders
 from ._hollow import hollow_factor, largest_value
 from .absences import AbsenceMoments, LogAbsences, Partition
@@ -71,7 +71,7 @@ class AllTriples:
         def apply(core: np.ndarray) -> np.ndarray:
             inner = left_pairs @ core.reshape(k * k, k)
             twice = right_pairs.T @ (inner @ gram - (2 / 3) * (inner * left).sum(axis=1, keepdims=True) * right)
-            return symmetrised(multilinear(core, gram, gram, gram) - 3 * twice.reshape([right.shape[1]] * 3)) / 6
+            return symmetrise_modes(multilinear(core, gram, gram, gram) - 3 * twice.reshape([right.shape[1]] * 3)) / 6
 
         return apply
 
@@ -81,7 +81,7 @@ class AllTriples:
         squares = (coefficients[:, None] * vectors**2).T @ images
         cubes = coefficients @ vectors**3
         twice = _pairs(right).T @ (squares - (2 / 3) * cubes[:, None] * right)
-        return symmetrised(every - 3 * twice.reshape(every.shape)) / 6
+        return symmetrise_modes(every - 3 * twice.reshape(every.shape)) / 6
 
 
 class SplitTriples:
@@ -92,11 +92,11 @@ class SplitTriples:
 
     def operator(self, left: np.ndarray, right: np.ndarray) -> Operator:
         maps = [left[part].T @ right[part] for part in self._partition]
-        return lambda core: symmetrised(multilinear(core, *maps))
+        return lambda core: symmetrise_modes(multilinear(core, *maps))
 
     def powers(self, coefficients: np.ndarray, vectors: np.ndarray, right: np.ndarray) -> np.ndarray:
         a, b, c = (vectors[:, part] @ right[part] for part in self._partition)
-        return symmetrised(np.einsum("p,pa,pb,pc->abc", coefficients, a, b, c, optimize=True))
+        return symmetrise_modes(np.einsum("p,pa,pb,pc->abc", coefficients, a, b, c, optimize=True))
 
 
 def _pairs(rows: np.ndarray) -> np.ndarray:
@@ -284,10 +284,12 @@ def _core(moments: Moments, factor: np.ndarray, cube: np.ndarray) -> np.ndarray:
     k = frame.shape[1]
     apply = moments.triples.operator(frame @ turn, moments.basis)
     system = LinearOperator(
-        (k**3, k**3), lambda flat: apply(symmetrised(flat.reshape(k, k, k))).ravel(), dtype=np.float64
+        (k**3, k**3), lambda flat: apply(symmetrise_modes(flat.reshape(k, k, k))).ravel(), dtype=np.float64
     )
     solved, _ = gmres(system, cube.ravel(), rtol=_EXACT, restart=_KRYLOV, maxiter=_RESTARTS)
-    return symmetrised(multilinear(symmetrised(solved.reshape(k, k, k)), *[turn.T @ np.linalg.inv(triangle).T] * 3))
+    return symmetrise_modes(
+        multilinear(symmetrise_modes(solved.reshape(k, k, k)), *[turn.T @ np.linalg.inv(triangle).T] * 3)
+    )
 
 
 def _read_off(

@@ -35,7 +35,7 @@ from ..exceptions import LatentiaError
 from ..passes import Block, Folds
 from ..system.progress import progress_bar
 from ..system.threads import for_chunks, one_blas_thread, threads
-from ..tensor.operators import symmetrised
+from ..tensor.operators import symmetrise_modes
 from ._findings import rows_with_gaps
 from ._packed import packed_pairs, symmetrise
 from ._slabs import ADDED, Counter, Slabs, SplitSums
@@ -319,7 +319,7 @@ class CountedAbsences:
 
             self._each(slab, chunk, progress and f"{progress} {begin} of {n}")
             cubes += np.einsum("ix,isyz->sxyz", factor[chunk.start : chunk.stop], partial, optimize=True)
-        found = np.array([symmetrised(cube) for cube in cubes]).reshape(cubes.shape)
+        found = np.array([symmetrise_modes(cube) for cube in cubes]).reshape(cubes.shape)
         return found[:n_asked], found[n_asked:]
 
     def packed_triples(
@@ -548,8 +548,8 @@ class ExactAbsences:
         used = np.flatnonzero(factor.any(axis=1))
         own = factor[used]
         slabs = np.array([own.T @ _distinct(self._slab(i, used, used), place) @ own for place, i in enumerate(used)])
-        cube = symmetrised(np.einsum("ix,iyz->xyz", own, slabs, optimize=True)) / 6
-        split = [symmetrised(self.contracted(part, [factor[one] for one in part], ())) for part in partitions]
+        cube = symmetrise_modes(np.einsum("ix,iyz->xyz", own, slabs, optimize=True)) / 6
+        split = [symmetrise_modes(self.contracted(part, [factor[one] for one in part], ())) for part in partitions]
         return np.repeat(cube[None], len(selections), axis=0), np.array(split)
 
     def packed_triples(

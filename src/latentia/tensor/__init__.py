@@ -2,7 +2,7 @@
 
 from .cp import als
 from .decompose import Decomposition, decompose, decompose_operator
-from .operators import SymmetricFour, SymmetricThree, multilinear, pair_products, symmetrised, tensor_norm
+from .operators import SymmetricFour, SymmetricThree, multilinear, pair_products, symmetrise_modes, tensor_norm
 from .polar import polar
 from .whitened import MomentNoise, WhitenedDecomposition, apply_to_modes, decompose_whitened
 
@@ -20,6 +20,6 @@ __all__ = [
     "multilinear",
     "pair_products",
     "polar",
-    "symmetrised",
+    "symmetrise_modes",
     "tensor_norm",
 ]

@@ -152,7 +152,7 @@ class SymmetricThree:
         return np.asarray(np.sqrt(np.maximum(squares - weights**2, 0)))
 
     def project(self, basis: np.ndarray) -> SymmetricThree:
-        return SymmetricThree(symmetrised(multilinear(self.full, basis, basis, basis)))
+        return SymmetricThree(symmetrise_modes(multilinear(self.full, basis, basis, basis)))
 
 
 class SymmetricFour:
@@ -275,7 +275,7 @@ def multilinear(tensor: np.ndarray, first: np.ndarray, second: np.ndarray, third
     return np.matmul(second.T, half.reshape(first.shape[1], d[1], -1))
 
 
-def symmetrised(tensor: np.ndarray) -> np.ndarray:
+def symmetrise_modes(tensor: np.ndarray) -> np.ndarray:
     """Return the mean of a (d, d, d) array over all orders of its modes."""
     mean = np.empty(tensor.shape, np.result_type(tensor, np.float32))
     _symmetrise(np.ascontiguousarray(tensor), mean)

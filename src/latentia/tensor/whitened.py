@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 
 from ..linalg import Whitening, whiten
 from .decompose import decompose
-from .operators import multilinear, symmetrised
+from .operators import multilinear, symmetrise_modes
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def decompose_whitened(
 
 def apply_to_modes(third: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """T(W, W, W), shape (k, k, k), of a symmetric (b, b, b) array and W of shape (b, k)."""
-    return symmetrised(multilinear(third, matrix, matrix, matrix))
+    return symmetrise_modes(multilinear(third, matrix, matrix, matrix))
 
 
 def _trivial() -> Bunch:

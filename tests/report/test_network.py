@@ -13,7 +13,7 @@ from latentia.deep.edges import unit_names
 from latentia.evidence import Evidence
 from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.report import write_network_report
-from latentia.report.network import units_of
+from latentia.report.network import units_table
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 
@@ -75,7 +75,7 @@ def units(model, names):
             positive=row["switches on"], negative=row["switches off"], below=row["columns below"],
             undetermined=row["undetermined"],
         )
-        for row in units_of(model, names).rows()
+        for row in units_table(model, names).rows()
     ]  # fmt: skip
 
 
@@ -182,7 +182,7 @@ def test_no_units(read_page, tmp_path):
 def test_of_many_rows_some_are_read(model, data, read_page, tmp_path, kind):
     Y = kind(np.tile(data.Y.toarray(), (8, 1)))
     page = read_page(write_network_report(tmp_path / "r.html", model, Y))
-    assert any("on 20,000 rows drawn at random" in cell for cell in page.cells)
+    assert any("on 20,000 random rows" in cell for cell in page.cells)
 
 
 def test_another_table_is_refused(model, data, tmp_path):

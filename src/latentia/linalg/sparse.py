@@ -1,4 +1,4 @@
-"""Sparse counts times blocks of columns, and sums over the cells that were seen: rows on threads, same bits for any number."""
+"""Products of sparse counts with blocks of columns, and sums over observed cells; threads do not change the bits."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numba import njit
 
 from ..system.threads import for_chunks
 
-_ENTRIES = 1 << 18  # of a task: rows of frequent words are long
+_ENTRIES = 1 << 18  # entries of a task: rows of frequent words are long
 
 
 def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-    """``table @ columns`` for a csr_array (n, m) of any number type and a dense (m, k), in float64, or float32 if that is."""
+    """Return ``table @ columns`` for a csr_array (n, m) and a dense (m, k), in float32 if ``columns`` is, else in float64."""
     columns = np.ascontiguousarray(columns, dtype=np.float32 if columns.dtype == np.float32 else np.float64)
     out = np.zeros((table.shape[0], columns.shape[1]), columns.dtype)
     data, indices, indptr = table.data, table.indices, table.indptr
@@ -27,14 +27,15 @@ def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -
 def ratio_product(
     table: Any, row_factor: np.ndarray, column_factor: np.ndarray, n_jobs: int | None = None
 ) -> tuple[np.ndarray, float]:
-    """X @ right with X_ij = c_ij / m_ij at the cells that hold c_ij > 0, and sum c_ij log m_ij, for m = left @ right.T.
+    """Return X @ V with X_ij = c_ij / m_ij where c_ij > 0, and sum c_ij log m_ij, for m = U V^T.
 
-    Neither m nor X is built; every stored entry takes two passes over a row of ``right``.
+    Neither m nor X is built; every stored entry takes two passes over a row of V.
 
     Parameters
     ----------
     table : csr_array of shape (n, m)
-    left, right : ndarray of shape (n, k) and (m, k)
+    row_factor, column_factor : ndarray of shape (n, k) and (m, k)
+        U and V.
 
     Returns
     -------
@@ -60,7 +61,7 @@ def ratio_product(
 
 
 def sum_lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) -> float:
-    """sum_ij w_i w_j c_ij (c_ij - 1) over the cells of a csr_array (n, n), with c_ii - 2 on the diagonal."""
+    """Return sum_ij w_i w_j c_ij (c_ij - 1) over the cells of a csr_array (n, n), with c_ii - 2 on the diagonal."""
     ends = row_pieces(table)
     sums = np.zeros(len(ends) - 1)
     data, indices, indptr = table.data, table.indices, table.indptr
@@ -73,7 +74,7 @@ def sum_lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = No
 
 
 def row_pieces(table: Any) -> np.ndarray:
-    """Boundaries of runs of rows with about equally many entries each; they depend on the table alone."""
+    """Return boundaries of runs of rows with about equally many entries each; they depend on the table alone."""
     starts = np.searchsorted(table.indptr, np.arange(0, max(table.nnz, 1), _ENTRIES, dtype=table.indptr.dtype))
     return np.unique(np.concatenate([[0], starts, [table.shape[0]]]))
 

@@ -277,7 +277,7 @@ def _whiten(Y: np.ndarray) -> np.ndarray:
 def _refine_layer(
     Y: np.ndarray, bits: np.ndarray, min_children: int, n_jobs: int | None
 ) -> tuple[RealLayer, np.ndarray]:
-    """Return the layer that bits tell, its own bits, and so on until its weights stay."""
+    """Alternate between regression on bits and encoding, until the weights are stable."""
     layer, bits = _regress(Y, bits, min_children, _MAX_FIRST_MISFIT)
     for _ in range(_ROUNDS):
         bits = encode_real(layer, Y, n_jobs=n_jobs)

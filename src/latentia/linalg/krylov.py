@@ -85,7 +85,7 @@ def leading_eigenspace(
         filled += k
         part = small[:filled, :filled]
         values, vectors = (pair[..., ::-1] for pair in np.linalg.eigh((part + part.T) / 2))
-        # The basis holds the images of all its blocks but the last one's, so that the residuals are in what this one adds.
+        # The basis contains the images of all its blocks but the last, so residuals come from the image of the last block.
         image = image - filled_basis @ products
         residuals = np.linalg.norm(image @ vectors[-k:, :n_components], axis=0)
         if residuals.max() <= tol * max(values[min(n_components, filled) - 1], 0.0):
@@ -112,7 +112,7 @@ def converged_eigenspace(apply: Apply, start: np.ndarray) -> tuple[np.ndarray, n
     vectors : ndarray of shape (n, m), orthonormal columns
     """
     n, width = start.shape
-    with one_blas_thread():  # whose number may change the bits
+    with one_blas_thread():  # the number of BLAS threads may change the bits
         if n <= max(_DENSE, 3 * width):
             dense = np.array([apply(column) for column in np.eye(n)])
             values, vectors = np.linalg.eigh((dense + dense.T) / 2)

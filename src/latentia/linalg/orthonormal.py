@@ -48,6 +48,6 @@ def _round(columns: np.ndarray) -> tuple[np.ndarray, bool]:
     except linalg.LinAlgError:
         shift = 100 * len(gram) * np.finfo(gram.dtype).eps
         factor, shifted = linalg.cholesky(gram + shift * np.eye(len(gram), dtype=gram.dtype), lower=True), True
-    # The inverse of a small factor, applied as one product; what it loses in the first round the second makes good.
+    # The inverse of a small factor is applied as one product; the second round corrects the errors of the first.
     inverse, _ = linalg.lapack.get_lapack_funcs(("trtri",), (factor,))[0](factor, lower=1)
     return columns @ (inverse.T / scale[:, None]), shifted

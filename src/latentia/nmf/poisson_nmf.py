@@ -415,7 +415,7 @@ class PoissonNMF(FactorModel):
 
 
 def _split_checked(table: Any, block: Block, names: Any) -> tuple[Counts, Gaps]:
-    """Split the table of a block into counts and missing cells; raise for what is no count, and for NaN in a sparse block."""
+    """Split the table of a block into counts and missing cells; raise for entries that are no counts, and for sparse NaN."""
     counts, gaps = split_gaps(table)
     is_sparse = len(gaps.indices) and sparse.issparse(block[0])
     check_counts(as_counts(table) if is_sparse else counts, block.rows, names)
@@ -430,7 +430,7 @@ def _divide_by_largest(entries: np.ndarray) -> np.ndarray:
 
 
 def _measure_scatter(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray) -> tuple[float, float]:
-    """Return squares of residuals over the sum of what is expected, and the standard deviation of that for Poisson counts.
+    """Return squared residuals over the sum of expectations, and the standard deviation of this ratio for Poisson counts.
 
     Sums over all cells are those of products of the factors: nothing but stored counts is visited.
     """
@@ -512,7 +512,7 @@ def _predict_columns(
     known_columns: np.ndarray,
     target_columns: np.ndarray,
 ) -> np.ndarray:
-    """Return what the components expect in some columns, given the counts of others."""
+    """Predict some columns from the components and the counts of other columns."""
     counts, gaps = split_gaps(rows[:, known_columns])
     return np.asarray(
         fit_weights(counts, components[:, known_columns], n_jobs, gaps)[0] @ components[:, target_columns]

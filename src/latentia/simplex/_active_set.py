@@ -111,24 +111,17 @@ def _solve_point(columns, lengths, y, usable, start, affine, max_gap, space, tri
     """Solve for one point; return how many columns are in use. ``numbers`` has their numbers, ``space[0]`` their weights.
 
     Columns that are not ``usable`` get no weight. Without any usable column, the answer is 0. With ``affine``, it also stops
-    where a plane separates the point from the columns' hull by more than ``enough``.
+    where a plane separates the point from the columns' hull by more than ``max_gap``.
     """
     k, n_columns = columns.shape
     max_size = min(k, n_columns)
-    current, target, inner, unit_sums = (
-        space[0],
-        space[1],
-        space[2],
-        space[3],
-    )  # weights, Q y, and Q e with e . column = 1
+    # Weights, unconstrained weights, Q y, and Q e with e . column = 1.
+    current, target, inner, unit_sums = space[0], space[1], space[2], space[3]
     residual, gradient, direction, projections = space[4], space[5], space[6], space[7]
     basis, upper = space[8 : 8 + max_size], space[8 + max_size : 8 + 2 * max_size]  # rows of Q; row p is column p of R
-    # Of each column: 1 in use, 2 tried since the columns in use last changed.
-    size, shift, squared_residual = (
-        np.int64(0),
-        0.0,
-        0.0,
-    )  # not a literal, for which helpers would be compiled once more
+    # The size is no literal, for which helpers would be compiled once more.
+    size, shift, squared_residual = np.int64(0), 0.0, 0.0
+    # State of each column: 1 in use, 2 tried since the columns in use last changed.
     for j in range(n_columns):
         tried[j] = 0 if usable[j] else 1
     norm = 0.0
@@ -154,7 +147,7 @@ def _solve_point(columns, lengths, y, usable, start, affine, max_gap, space, tri
         shift = _weights(upper, inner, unit_sums, size, affine, target)
     for _ in range(30 * max_size + 30):
         if not warm:
-            # The columns' inner products with the residual: what a little of each would gain.
+            # Inner products of the columns with the residual, the gain by a little more of each.
             for j in range(n_columns):
                 gradient[j] = 0.0
             for a in range(k):

@@ -81,7 +81,7 @@ def _alternate(core: np.ndarray, factors: Factors, max_iter: int, tol: float) ->
             images = pairs @ unfoldings[mode].T
             solved = np.linalg.lstsq(gram, images, rcond=None)[0]
             factors[mode] = unit_rows(solved)
-        # |T - S|^2 = |T|^2 - 2 <T, S> + |S|^2 from what the last mode has at hand.
+        # |T - S|^2 = |T|^2 - 2 <T, S> + |S|^2 from the products of the last mode.
         fitted = float(np.sum((solved @ solved.T) * gram)) - 2 * float(np.sum(solved * images))
         old, residual = residual, float(np.sqrt(max(norm**2 + fitted, 0.0))) / norm
         if old - residual <= tol:

@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
-from latentia.linalg import completed
+from latentia.linalg import complete_table
 from latentia.nmf import ApproximateNMF, PoissonNMF, SeparableNMF
 from latentia.nmf._counts import Table, choose_start, factorize
 from latentia.nmf._evidence import component_distances
@@ -22,8 +22,8 @@ def test_tables_of_low_rank_are_completed_exactly():
     rng = np.random.default_rng(0)
     whole = rng.random((60, 3)) @ rng.random((3, 30))
     gappy = to_csr_with_gaps(whole)
-    np.testing.assert_allclose(completed(gappy, np.isnan(gappy), 3), whole, atol=1e-3)
-    np.testing.assert_allclose(completed(gappy.T, np.isnan(gappy.T), 3), whole.T, atol=1e-3)
+    np.testing.assert_allclose(complete_table(gappy, np.isnan(gappy), 3), whole, atol=1e-3)
+    np.testing.assert_allclose(complete_table(gappy.T, np.isnan(gappy.T), 3), whole.T, atol=1e-3)
 
 
 @pytest.mark.parametrize("mixing", ["simplex", "cone"])

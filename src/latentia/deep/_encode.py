@@ -109,16 +109,11 @@ def _map_rows(rows: BinaryRows, kernel: Any, n_columns: int, n_jobs: int | None)
 @njit(nogil=True, cache=True)
 def _reach(indptr, indices, edge_starts, targets, signs, needed, start, stop):
     """Return, for each row, how many targets have signed edges from active columns that reach ``needed``, and which."""
-    n_targets, n_reached = (
-        len(needed),
-        np.int64(0),
-    )  # a literal 0 would compile another version of the kernels called with it
+    # A literal 0 would compile another version of the kernels that are called with the number.
+    n_targets, n_reached = len(needed), np.int64(0)
     sizes, reached = np.zeros(stop - start, np.int64), np.empty(1024, np.int32)
-    sums, touched, is_touched = (
-        np.zeros(n_targets, np.int32),
-        np.empty(n_targets, np.int32),
-        np.zeros(n_targets, np.bool_),
-    )
+    sums, touched = np.zeros(n_targets, np.int32), np.empty(n_targets, np.int32)
+    is_touched = np.zeros(n_targets, np.bool_)
     for row in range(start, stop):
         n_touched, first = 0, n_reached
         for i in range(indptr[row], indptr[row + 1]):

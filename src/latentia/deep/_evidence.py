@@ -30,18 +30,15 @@ from ._units import are_units, estimate_edge_doubts, measure_units
 MAX_TRUSTED_ERROR = 0.25  # mean Jaccard distance
 _MAX_MATCH_DISTANCE = 0.5  # Jaccard distance below which units of two fits match
 _LOST_ERROR = 0.9  # expected error of a unit that halves do not find
-_MAX_RESIDUAL_DEPENDENCE = 0.1  # of the dependence of pairs that units may leave
+_MAX_RESIDUAL_DEPENDENCE = 0.1  # largest share of the dependence of pairs that units leave unexplained
 _MAX_MISSING, _MAX_SURPLUS = 0.05, 0.05  # limits of missing and surplus units, as shares of the units of the model
-_MIN_FIRINGS = 50.0  # of a unit: from there on positive edges are exact where the model holds
-_MAX_CROWDED = 0.5  # parents of a column that are on at a time
+_MIN_FIRINGS = 50.0  # rows with a unit on, from which positive edges are exact where the model holds
+_MAX_CROWDED = 0.5  # largest mean number of parents of a column that are on at a time
 _SEED_SHARE = 0.3
-_MAX_DOUBT_RATIO = 10.0  # times the distance of halves that the doubts of edges predict, from which on it counts whole
-_MIN_UNLIKE_DISTANCE = 0.85  # Jaccard distance from which on a half has nothing like a unit
-_PRIOR_ACCIDENT, _REPEATED_ACCIDENT = (
-    0.02,
-    0.05,
-)  # odds of an accident beforehand, and the chance that a half has it too
-_MIN_HALF_FIRINGS = 15.0  # firings in a half from which on it should find a unit
+_MAX_DOUBT_RATIO = 10.0  # beyond this multiple of the predicted distance of halves, the distance itself is the error
+_MIN_UNLIKE_DISTANCE = 0.85  # Jaccard distance from which a half has no similar unit
+_PRIOR_ACCIDENT, _REPEATED_ACCIDENT = 0.02, 0.05  # prior odds of an accident; chance that a half has it too
+_MIN_HALF_FIRINGS = 15.0  # firings in a half from which it should find a unit
 _MAX_ENTRIES = 20_000_000
 _TINY = 1e-12
 
@@ -410,9 +407,9 @@ def _unit_check(measured: NetworkMeasurements) -> Check:
     n = measured.layers[0].edges.shape[0]
     return Check(
         "units found", "n_1", float(n), at_least(1),
-        "Sets of columns that fire together, beyond chance and without smaller sets that explain them.", "Algorithm 6.6",
-        "veto",
-        "No columns fire together as those of a unit do: more rows are needed, or there is nothing to find.",
+        "Sets of columns that are active together more often than by chance, and are not explained by smaller sets.",
+        "Algorithm 6.6", "veto",
+        "No group of columns is active together often enough: give more rows, or accept that there are no units.",
     )  # fmt: skip
 
 
@@ -426,9 +423,9 @@ def _layer_checks(m: NetworkMeasurements, number: int, description: LayerDescrip
         *better,
         Check(
             f"goodness of fit{last}", "|R| / |C|", description.residual_dependence, at_most(_MAX_RESIDUAL_DEPENDENCE),
-            "How often pairs are on together without a unit of theirs, beyond chance, as a share of what there is to explain.",
+            "Dependence of pairs of columns beyond their common units and chance, as a share of the dependence in the data.",
             "not in the thesis", "caution",
-            "Columns depend on each other in a way that units do not explain: read units as clusters of columns at most.",
+            "Columns depend on each other in ways that units do not explain: take units as clusters of columns at most.",
         ),
         Check(
             f"ones explained{last}", "", description.explained_ones, None,
@@ -436,11 +433,11 @@ def _layer_checks(m: NetworkMeasurements, number: int, description: LayerDescrip
         ),
         Check(
             f"decoded bits{last}", "D(E(y)) = y", 1 - description.wrong_bits, None,
-            "Share of bits that decoding the code of a row gives back.", "Lemma 6.4",
+            "Share of bits that are right after encoding and decoding a row.", "Lemma 6.4",
         ),
         Check(
             f"decoded rows{last}", "D(E(y)) = y", 1 - description.wrong_rows, None,
-            "Share of rows that decoding their code gives back without an error.", "Lemma 6.4",
+            "Share of rows without an error after encoding and decoding.", "Lemma 6.4",
         ),
     ]  # fmt: skip
 
@@ -454,9 +451,9 @@ def _rank_checks(m: NetworkMeasurements) -> list[Check]:
     lines.append(
         Check(
             "units missing", "", missing / n_units, at_most(_MAX_MISSING, "of those found"),
-            "Pairs of columns that are on together without a unit as often as those of a unit are, over the pairs of a unit.",
+            "Pairs of columns that are on together without a unit as often as pairs of a unit, over the pairs of a unit.",
             "not in the thesis", "caution",
-            "Some columns fire together and no unit was found for them: more rows are needed, or they are no units.",
+            "Some columns are active together without a unit: give more rows, or accept that other causes link them.",
         )
     )  # fmt: skip
     if m.parts.errors is not None:
@@ -464,9 +461,9 @@ def _rank_checks(m: NetworkMeasurements) -> list[Check]:
         lines.append(
             Check(
                 "units not found again", "", surplus, at_most(_MAX_SURPLUS, "of those found"),
-                "Units that fits on halves of the rows do not have: fragments, accidents, or units with few firings.",
+                "Units that fits on halves of the rows lack: fragments, accidents, or units that are rarely on.",
                 "not in the thesis", "note",
-                "Some units are not found again in halves of the rows: leave out those with a large expected error.",
+                "Some units do not turn up again in halves of the rows: ignore those with a large expected error.",
             )
         )  # fmt: skip
     if len(m.layers) < m.n_asked:

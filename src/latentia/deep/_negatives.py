@@ -155,9 +155,8 @@ def _decide(bits, units, owner_starts, owners, min_off, prior, off, on, start, s
     n_first_words = min(max(8, n_words // 16), n_words)
     rows, twice = np.zeros(n_words, np.uint64), np.zeros(n_words, np.uint64)
     trials, hits, odds = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
-    state = np.zeros(
-        n_units, np.int8
-    )  # of each unit: 0 to be decided, 1 positive edge, 2 negative edge, 3 no edge for sure
+    # State of each unit: 0 undecided, 1 positive edge, 2 negative edge, 3 certainly no edge.
+    state = np.zeros(n_units, np.int8)
     for column_number in range(start, stop):
         column = bits[column_number]
         for unit in range(n_units):

@@ -31,18 +31,13 @@ _NEGLIGIBLE = 1e-6  # share of the variance that is rounding
 _ICA_STEPS = 60
 _LLOYD_STEPS = 8
 _MIN_RELATIVE_FREQUENCY = 0.4  # share of the usual frequency below which a direction is no seed
-_PAIRS_AT_ONCE, _SEED_STEPS, _MAX_BARREN = (
-    128,
-    4,
-    3,
-)  # pairs that are tried at a time, steps of each, and stretches in vain
+_PAIRS_AT_ONCE, _SEED_STEPS = 128, 4  # pairs that are tried at a time, and steps of each
+_MAX_BARREN = 3  # batches of pairs without a new unit that end the search
 _MIN_SKEW = 0.7  # least skewness of a unit's direction: that of a bit which is active in 34% of the rows
 _MIN_SHARE = 0.01  # least share of the variance of a column that an edge explains
 _MIN_SIGNIFICANCE = 5.0  # least coefficient of an edge, in standard errors
-_MAX_MISFIT, _MAX_FIRST_MISFIT = (
-    0.15,
-    0.6,
-)  # squared distance of a unit's coefficients from -1, 0 and 1, relative to them
+# Squared distance of a unit's coefficients from -1, 0 and 1, relative to them.
+_MAX_MISFIT, _MAX_FIRST_MISFIT = 0.15, 0.6
 _MAX_VALLEY = 0.35  # density of a unit's evidence halfway between off and on, relative to that at on
 _CHUNK_ROWS = 2048  # rows that are encoded at a time
 

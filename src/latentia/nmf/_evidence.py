@@ -264,9 +264,9 @@ def evidence_checks(
         structure_check(measure_structure(rows, components, mixing, seed)),
         Check(
             "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_MAX_OUTSIDE, hull.most), "1 for noise"),
-            "Part of the rows, in the span of the components, that lies outside of their hull, relative to noise. More says "
-            "that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
-            "No rows seem to be a component alone: look at the rows with the largest residual, or use ApproximateNMF.",
+            "Squared distance of the rows from the hull of the components, within their span, relative to noise. A large value "
+            "means that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
+            "No rows seem to be a single component: look at the rows with the largest residual, or use ApproximateNMF.",
         ),
         pure_row_test.check(),
         single_row_check(sharing),
@@ -274,8 +274,8 @@ def evidence_checks(
         surplus_check(measured),
         Check(
             "pure rows", "least of a component", float(pure.min()), at_least(2),
-            f"Different rows within noise of a component; the median component has {np.median(pure):.0f}. One that rests on a "
-            "single row may be an outlier.", "Definition 2.43",
+            f"Number of different rows that differ from a component only by noise; the median component has "
+            f"{np.median(pure):.0f}. A component with a single such row may be an outlier.", "Definition 2.43",
         ),
     ]  # fmt: skip
     lines += feature_prediction_checks(rows, components, mixing, seed)
@@ -287,7 +287,7 @@ def structure_check(misfit: Misfit) -> Check:
     """Check that residuals have no direction larger than noise."""
     return Check(
         "goodness of fit", "|R|^2 / |N|^2", misfit.ratio, at_most(_MAX_STRUCTURE, "1 for noise"),
-        "The largest direction of what the components leave of the rows, against the same with random signs.",
+        "The largest direction of the residuals, compared with the same under random signs.",
         "not in the papers", "caution",
         "The rows have structure beyond these components: compare with more of them.",
     )  # fmt: skip
@@ -297,7 +297,7 @@ def surplus_check(measured: FitMeasurements) -> Check:
     """Check that each component is larger than noise."""
     return Check(
         "components above the noise", "smallest over its noise", _measure_weakest_direction(measured), at_least(1.0),
-        "The weakest direction of the fitted rows over that of noise. Below 1 there are too many components for the data.",
+        "The weakest direction of the fitted rows, relative to noise. Below 1 there are too many components for the data.",
         "not in the papers", "caution", "Fit fewer components: the data does not separate this many.",
     )  # fmt: skip
 
@@ -391,7 +391,7 @@ def _side_measurements(
         ),
         Check(
             "separability gap", "", 1.0 - float(next_purest.mean()) if next_purest.size else None, None,
-            "How far from a component the next purest row is on average, in weight; 0 where it is pure as well.",
+            "Mean weight that the second purest row of a component lacks; 0 if it is pure as well.",
             "section 2.5",
         ),
         Check(

@@ -203,10 +203,10 @@ class PureRowTest:
         ratio = None if self.noise is None else squared_move / max(self.noise, _NEGLIGIBLE)
         return Check(
             "found without pure rows", "|w - w'|^2 / |N|^2", ratio, at_most(_MAX_MOVE_RATIO, "1 for noise"),
-            "How far least squares from all rows, which needs no pure ones, moves the components, against how far it does "
-            "where rows are mixtures with noise. Expected errors are widened by what is more.", "not in the papers", "caution",
-            "Rows that are no component alone say that the components lie elsewhere: look for outliers, compare with other "
-            "numbers of components, or use ApproximateNMF.",
+            "How far least squares on all rows, which needs no pure rows, moves the components, relative to how far it moves "
+            "them in simulated mixtures with noise. Expected errors include the excess.", "not in the papers", "caution",
+            "Rows that are mixtures suggest other components: look for outliers, compare other numbers of components, or use "
+            "ApproximateNMF.",
         )  # fmt: skip
 
 
@@ -235,9 +235,9 @@ def single_row_check(sharing: np.ndarray) -> Check:
     """Return the check, which asks for care where a component is in a single row."""
     return Check(
         "components in other rows", "least, over noise", float(sharing.min()), above(1),
-        "Squared weights on a component in other rows than the one that is purest, against those that noise alone gives. Where "
-        "there are no more, the expected error is the distance to the next component.", "not in the papers", "caution",
-        "Some components are in one row alone: leave that out if it is an outlier, or ask for fewer components.",
+        "Squared weights on a component in all rows but the purest one, relative to those by noise alone. Where they are no "
+        "larger, the expected error is the distance to the next component.", "not in the papers", "caution",
+        "Some components are in a single row: leave this row out if it is an outlier, or ask for fewer components.",
     )  # fmt: skip
 
 
@@ -295,8 +295,8 @@ class Bend:
             "straight response", "mean |w - f(w)|", float(self.bias.mean()), at_most(limit / 2),
             f"The error of components if entries are f(x) = x + b g(x), with b = {size_text}, less its noise; g is x^2 or "
             "x log x, over the mean entry. Expected errors are widened by it.", "Tukey 1949", "caution",
-            "Entries of mixtures are not the sums of their parts: the response bends. Make it straight first, such as by "
-            "absorbances in place of transmissions, or leave out what is saturated.",
+            "Entries of mixtures are not the sums of their parts: the response bends. Linearise it first, for example with "
+            "absorbances in place of transmissions, or leave out saturated values.",
         )  # fmt: skip
 
 

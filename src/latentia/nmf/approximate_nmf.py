@@ -290,10 +290,8 @@ class ApproximateNMF(FactorModel):
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
         solution: _Solution = fitted.model
         self.components_, self.weights_ = solution.components * solution.unit, solution.shares
-        size, bound = (
-            solution.length * solution.unit,
-            min(solution.bound, solution.error),
-        )  # rounding may put the bound above
+        size = solution.length * solution.unit
+        bound = min(solution.bound, solution.error)  # rounding may put the bound above the error
         self.relative_error_, self.reconstruction_err_, self.lower_bound_ = (
             solution.error,
             solution.error * size,
@@ -346,7 +344,7 @@ class ApproximateNMF(FactorModel):
         checks += [
             Check(
                 "certificate", "|M - A W| / lower bound", self.certificate_, at_most(_GOOD_CERTIFICATE),
-                "No factorization by as many components has an error below the lower bound: at 1 there is none better.",
+                "No factorization with as many components has an error below the lower bound: at 1 none is better.",
                 "Theorem 2.49", "caution", "A better factorization may exist: raise n_init.",
             ),
             Check(
@@ -364,7 +362,7 @@ class ApproximateNMF(FactorModel):
         checks.append(
             Check(
                 "freedom of the factors", "", float(measure_freedom(solution.components, weights).mean()), None,
-                "How far a component can be moved along another with the same A W, of unit length; expected errors include it.",
+                "How far a component of unit length can be moved along another with the same A W; expected errors include it.",
                 "section 2.2",
             )
         )  # fmt: skip

@@ -322,7 +322,7 @@ class PoissonNMF(FactorModel):
             *self._prediction_checks(fitted),
             Check(
                 "freedom of the factors", "", float(freedoms.mean()), None,
-                "How far a component can be moved along another with the same A W, of unit length; expected errors include it.",
+                "How far a component of unit length can be moved along another with the same A W; expected errors include it.",
                 "section 2.2",
             ),
         ]  # fmt: skip
@@ -450,10 +450,10 @@ def _dispersion_check(measured: float, deviation: float) -> Check:
     return Check(
         "dispersion of counts", "sum (x - m)^2 / sum m", measured,
         at_most(1 + max(_MAX_DISPERSION, _DISPERSION_DEVIATIONS * deviation)),
-        "How much counts scatter about the fit, in what counts drawn from the model do about theirs. 1 is a Poisson count; "
-        "expected errors are of halves of the rows, and know of more.",
+        "Scatter of counts about the fit, relative to simulated counts about theirs. 1 is a Poisson count; expected errors "
+        "come from halves of the rows and include a larger scatter.",
         "not in the paper", "caution",
-        "Counts scatter more than Poisson counts do: single cells say less, and zeros may be missing counts.",
+        "Counts scatter more than Poisson counts: single cells are less informative, and zeros may be missing counts.",
     )  # fmt: skip
 
 

@@ -265,12 +265,14 @@ class _Problem:
         return Factorization(A, W, self.M)
 
     def _advice(self, r: int) -> str:
-        failure = f"No factorization with {r} components was found within the budget, and no proof that there is none."
+        failure = (
+            f"The budget ended without a factorization with {r} components and without a proof that there is none."
+        )
         if self._rank == 3:
-            return failure + " Of matrices of rank three only up to four components are decided in every case."
+            return failure + " For matrices of rank three only up to four components are always decided."
         if (self._reduced.core > 0).all():
-            return failure + " The matrix has no zeros, so that no lower bound is above the rank."
-        return failure + " A larger budget lets the search and the lower bounds go on."
+            return failure + " The matrix has no zeros, so no lower bound exceeds the rank."
+        return failure + " Give a larger budget to continue the search and the lower bounds."
 
     # --- all inner dimensions ---------------------------------------------------------------------------------------
 

@@ -247,7 +247,7 @@ def evidence_checks(
     pure_row_test = PureRowTest.compute(*sample, measured.vertices, mixing, redrawn.moved, seed)
     sharing = measure_sharing(measured.weights, measured.vertices, mixing, measured.noise)
     bend = Bend.compute(rows, components, mixing)
-    if pure_row_test.structure is not None:  # what interacts is in mixtures alone
+    if pure_row_test.structure is not None:  # interactions occur in mixtures only
         pure_row_test = replace(pure_row_test, structure=pure_row_test.structure * float(np.sqrt(1 - bend.interacting)))
     single_row_errors = np.where((sharing > 1) | ~np.isfinite(distances), 0.0, distances)
     parts = (

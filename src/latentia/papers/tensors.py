@@ -130,8 +130,8 @@ def robust_orthogonal_decomposition(
     for n_batches in range(1, max_batches + 1):
         # Lines 3 and 4: the top singular vectors of T(I, I, g), and z = T(u, v, I).
         slices = (tensor.reshape(-1, tensor.shape[2]) @ rng.standard_normal((n_draws, tensor.shape[2])).T).T
-        left, _, right = np.linalg.svd(slices.reshape(n_draws, *tensor.shape[:2]), full_matrices=False)
-        u, v = left[:, :, 0], right[:, 0]
+        row_vectors, _, directions = np.linalg.svd(slices.reshape(n_draws, *tensor.shape[:2]), full_matrices=False)
+        u, v = row_vectors[:, :, 0], directions[:, 0]
         w = unit_rows(_contract_two(tensor, u, v))
         for _ in range(n_polish):
             u = unit_rows(_contract_two(tensor.transpose(1, 2, 0), v, w))

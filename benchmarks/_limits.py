@@ -65,11 +65,11 @@ def separable(seed: int) -> Case:
         lambda model: float((recovery_errors(model.components_, world.components, "l2") / lengths).mean()),
         lambda found, *given: world.components,
         world.X,
-        at=(Table, "means"),
+        at=(Table, "average_members"),
     )
 
     def limit() -> Any:
-        with patch.object(SeparableNMF, "_outside", lambda *given: np.inf):
+        with patch.object(SeparableNMF, "_measure_outside", lambda *given: np.inf):
             return one.limit()
 
     return replace(one, limit=limit)

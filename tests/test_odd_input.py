@@ -265,7 +265,7 @@ def test_views_that_are_no_list(views):
 
 @pytest.mark.parametrize("seed", [-1, "abc", [], [1, 2], 1e300, 2.5, True, 2**32], ids=repr)
 def test_seeds_of_decompositions(seed):
-    for method in ("polar", "robust"):
+    for method in ("polar", "als"):
         with pytest.raises(LatentiaError, match=r"random_state=.*whole number from 0"):
             decompose(np.ones((2, 2, 2)), 1, random_state=seed, method=method)
     with pytest.raises(LatentiaError, match="T is no array of numbers"):

@@ -6,7 +6,7 @@ from scipy import sparse, stats
 
 from latentia.evidence import Misfit, WhitenedMoments, misfit_of_tensor, trivial_checks
 from latentia.likelihood import one_gaussian
-from latentia.tensor.operators import symmetrised
+from latentia.tensor.operators import symmetrise_modes
 
 
 def tensor_of(weights, vectors):
@@ -14,7 +14,7 @@ def tensor_of(weights, vectors):
 
 
 def noise(rng, k, scale):
-    return symmetrised(scale * rng.standard_normal((k, k, k)))
+    return symmetrise_modes(scale * rng.standard_normal((k, k, k)))
 
 
 def drawn(rng, k, scale, extra=0.0, n_splits=3):

@@ -93,7 +93,7 @@ def test_no_points_and_points_at_zero():
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([1, 2], "point in each row"),
+        ([1, 2], "one point per row"),
         ([[np.nan, 1.0]], "NaN"),
         ([["a", "b"]], "no table of numbers"),
         (np.ones((2000, 4)) * np.random.default_rng(0).random((2000, 4)), "hyperplanes"),

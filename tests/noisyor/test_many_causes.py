@@ -20,7 +20,7 @@ from latentia.noisyor.inference import Network, posteriors, questions
 from latentia.noisyor.inference.records import QUICKSCORE, SEARCH
 from latentia.noisyor.noisy_or import _add_systematic_errors
 from latentia.passes import Blocks, accumulate, assign_folds
-from latentia.tensor.operators import SymmetricThree, multilinear, symmetrised
+from latentia.tensor.operators import SymmetricThree, multilinear, symmetrise_modes
 
 ROUNDS = {"prior": None, "corrections": 2, "max_weight": 5.0}
 
@@ -72,13 +72,13 @@ def test_packed_tensors_are_those_that_are_not():
     rng = np.random.default_rng(0)
     left, right, matrix = (rng.standard_normal(shape) for shape in ((9, 20), (9, 20), (20, 20)))
     i, j = np.triu_indices(20)
-    full = symmetrised(np.einsum("na,nb,nc->abc", left, right, right))
+    full = symmetrise_modes(np.einsum("na,nb,nc->abc", left, right, right))
     packed = symmetrise(sum_products(left, right))
     assert np.allclose(packed, full[:, i, j])
     assert np.allclose(transform(packed.copy(), matrix), multilinear(full, matrix, matrix, matrix)[:, i, j])
     assert np.allclose(pack_pairs(matrix), ((matrix + matrix.T) / 2)[i, j])
     single = full.astype(np.float32)
-    images = SymmetricThree.of_packed(single[:, i, j].copy()).contract(matrix[:3].astype(np.float32))
+    images = SymmetricThree.from_packed(single[:, i, j].copy()).contract(matrix[:3].astype(np.float32))
     assert np.allclose(images, SymmetricThree(single).contract(matrix[:3].astype(np.float32)), rtol=1e-5)
 
 

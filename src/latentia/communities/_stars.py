@@ -28,7 +28,7 @@ from ..linalg import sparse_product
 from ..moments import WordMoments, lda_corrected, third_moment
 from ..moments.products import add_triples
 from ..system.threads import threads
-from ..tensor.operators import symmetrised
+from ..tensor.operators import symmetrise_modes
 
 
 @dataclass(frozen=True)
@@ -84,5 +84,5 @@ def star_moments(table: Any, coordinates: np.ndarray, n_jobs: int | None = None)
         third = third_moment(images, triples, parallel) + 2 * third_moment(coordinates, leaf_sums[:, 1], parallel)
         repeated = np.zeros_like(third)
         add_triples(repeated, coordinates, coordinates, leaf_sums[:, 2:], parallel)
-    third -= 3 * symmetrised(repeated)
+    third -= 3 * symmetrise_modes(repeated)
     return StarMoments(images, first, (second + second.T) / (2 * total), third / total)

@@ -140,11 +140,11 @@ def _measure_residual(tensor: SymmetricFour, kurtosis: np.ndarray, is_noisy: boo
     if is_noisy:
         k = len(kurtosis)
         absorbed = 4 * (triples[:k] ** 2).sum() - 3 * (diagonal[:k] ** 2).sum()
-        return float(max(tensor.squared_norm() - absorbed, 0.0)), float(joint_part)
+        return float(max(tensor.norm_squared() - absorbed, 0.0)), float(joint_part)
     scale = kurtosis**2 + kurtosis[:, None] ** 2
     rotations = (triples * kurtosis + (triples * kurtosis).T) ** 2 / np.maximum(scale, np.finfo(float).tiny)
     np.fill_diagonal(rotations, 0.0)
-    distinct = tensor.squared_norm() - (diagonal**2).sum() - 4 * ((triples**2).sum() - (diagonal**2).sum())
+    distinct = tensor.norm_squared() - (diagonal**2).sum() - 4 * ((triples**2).sum() - (diagonal**2).sum())
     return float(max(distinct, 0.0) + 2 * rotations.sum()), float(joint_part)
 
 
@@ -170,7 +170,7 @@ def _measure_excess(cumulant: SymmetricFour, variance: float, n_splits: int) -> 
     k = cumulant.dim
     fourth, second = k * (k + 1) * (k + 2) * (k + 3) // 24, k * (k + 1) // 2
     min_excess = float(stats.f.isf(_GAUSSIAN_CHANCE, fourth, n_splits * second))
-    return cumulant.squared_norm() / (12 * variance * fourth), max(_MIN_EXCESS, min_excess)
+    return cumulant.norm_squared() / (12 * variance * fourth), max(_MIN_EXCESS, min_excess)
 
 
 def _estimate_rotation_error(kurtosis: np.ndarray, variance: float) -> np.ndarray:

@@ -79,7 +79,7 @@ def _fit_least_squares(cumulant: SymmetricFour, start: np.ndarray) -> tuple[np.n
     units = start / np.linalg.norm(start, axis=1, keepdims=True)
     values = np.einsum("ki,ki->k", cumulant.contract(units), units)
     kurtosis = np.linalg.lstsq((units @ units.T) ** 4, values, rcond=None)[0]
-    signs, size = np.where(kurtosis < 0, -1.0, 1.0), max(cumulant.squared_norm(), np.finfo(float).tiny)
+    signs, size = np.where(kurtosis < 0, -1.0, 1.0), max(cumulant.norm_squared(), np.finfo(float).tiny)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         vectors = flat.reshape(start.shape)

@@ -55,7 +55,7 @@ from ..moments import (
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, Folds, accumulate, sample_rows
 from ..tensor import MomentNoise, decompose_operator
-from ..tensor.operators import stable, tensor_norm
+from ..tensor.operators import are_stable, tensor_norm
 from ..tensor.polar import polar
 from ._fast_ica import MAX_TURN, fast_ica
 from ._misfit import CumulantFit, measure_cumulant_fit
@@ -602,7 +602,7 @@ def _recover_part(sums: FourthSums, whitening: Whitening, seed: int, full_fit: _
     for starts in (full_fit.unmixing.matrix @ whitening.inverse, None):
         v, _, _ = polar(cumulant, size, np.random.default_rng(seed), starts=starts, **_ROUGH_OPTIONS)
         kurtosis = np.einsum("ki,ki->k", cumulant.contract(v), v)
-        if stable(cumulant, kurtosis, v).all():
+        if are_stable(cumulant, kurtosis, v).all():
             break
     unmixing = _Unmixing(v @ whitening.matrix.T, whitening.inverse @ v.T, 0, np.empty(0))
     return _Recovery(unmixing, sums.mean, kurtosis, whitening, info)
@@ -720,7 +720,7 @@ def _checks(recovery: _Recovery, moments: _Moments, parts: PartErrors, cumulant:
         noise=MomentNoise(float(np.linalg.norm(whitening.matrix.T @ difference @ whitening.matrix, 2)), noise),
         weights=recovery.kurtosis,
         residual=recovery.noisy.residual if recovery.noisy else recovery.info.residual,
-        stable=recovery.info.stable if recovery.noisy is None else _find_stable_in_noise(recovery, moments),
+        are_stable=recovery.info.are_stable if recovery.noisy is None else _find_stable_in_noise(recovery, moments),
         samples=moments.sum_groups(moments.folds.all).n,
     )
     return [
@@ -786,7 +786,7 @@ def _check_hidden_noise(recovery: _Recovery) -> list[Check]:
 def _find_stable_in_noise(recovery: _Recovery, moments: _Moments) -> np.ndarray:
     """Mark the components that attract in coordinates in which they are orthonormal."""
     cumulant = moments.sum_groups(moments.folds.all).cumulant(recovery.unmixing.matrix.T)
-    return stable(cumulant, recovery.kurtosis, np.eye(moments.size))
+    return are_stable(cumulant, recovery.kurtosis, np.eye(moments.size))
 
 
 def _check_convergence(unmixing: _Unmixing) -> list[Check]:

@@ -21,7 +21,7 @@ from .._entries import missing_entries
 from .._validation import check_gaps
 from ..evidence import Check, missing_checks
 from ..likelihood import GivenCells, log, normalised
-from ..linalg import completed
+from ..linalg import complete_table
 from ..passes import Blocks
 from ._moves import Shape
 from ._rows import GaussianRows, Mixture
@@ -104,7 +104,7 @@ def draw_missing(rows: np.ndarray, gaps: np.ndarray, mixture: Mixture, seed: int
     rng, conditional = np.random.default_rng([seed, 105]), _condition_cells(mixture, rows, gaps)
     shares = normalised(conditional.log_density() + log(mixture.weights), mixture.weights)[0]
     labels = (shares.cumsum(axis=1) < rng.random((len(rows), 1)) * shares.sum(axis=1, keepdims=True)).sum(axis=1)
-    completed = np.where(gaps, 0.0, rows)
+    complete_table = np.where(gaps, 0.0, rows)
     for k in range(len(mixture.weights)):
         component_rows = np.flatnonzero(labels == k)
         for places, mean, spread in _condition_cells(mixture, rows[component_rows], gaps[component_rows]).expected(k):
@@ -114,17 +114,17 @@ def draw_missing(rows: np.ndarray, gaps: np.ndarray, mixture: Mixture, seed: int
             else:
                 values, vectors = np.linalg.eigh(spread)
                 noise = np.einsum("nij,nj->ni", vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :], noise)
-            completed[component_rows[places]] = np.where(
+            complete_table[component_rows[places]] = np.where(
                 gaps[component_rows[places]], mean + noise, rows[component_rows[places]]
             )
-    return completed
+    return complete_table
 
 
 def complete_rows(blocks: Blocks, gaps: np.ndarray, rank: int, fit: Callable[[Blocks], Mixture], seed: int) -> Blocks:
     """Complete rows at a low rank, fit a mixture to them, and draw the missing cells from it."""
     table = np.vstack([np.asarray(block[0], dtype=np.float64) for block in blocks])
     center = np.nanmean(table, axis=0)
-    filled = completed(table - center, gaps, rank) + center
+    filled = complete_table(table - center, gaps, rank) + center
     return Blocks.from_array(draw_missing(table, gaps, fit(Blocks.from_array(filled)), seed), names=blocks.names)
 
 

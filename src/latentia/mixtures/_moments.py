@@ -20,7 +20,7 @@ from ..moments import (
 )
 from ..passes import Blocks, Folds, accumulate
 from ..tensor import Decomposition, apply_to_modes, decompose
-from ..tensor.operators import symmetrised
+from ..tensor.operators import symmetrise_modes
 from ._rows import Mixture
 
 OVERSAMPLE = 12  # directions beyond the number of components
@@ -122,7 +122,7 @@ def _build_tensor(m: VectorSums, whitening: np.ndarray) -> tuple[np.ndarray, np.
     across = m.energy - np.einsum("abc,ai,bi->c", m.third, plane, plane, optimize=True)
     g = whitening.T @ across / (len(m.mean) - k + 1)
     tensor = apply_to_modes(m.third, whitening)
-    return tensor - 3 * symmetrised(np.diag(scales**2)[:, :, None] * g), g
+    return tensor - 3 * symmetrise_modes(np.diag(scales**2)[:, :, None] * g), g
 
 
 def measure_noise(m: VectorSums, values: np.ndarray, k: int) -> float:

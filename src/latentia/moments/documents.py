@@ -25,7 +25,7 @@ from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
 from ..passes import Block, Folds
 from ..system.threads import Parallel, serial
-from ..tensor.operators import symmetrised
+from ..tensor.operators import symmetrise_modes
 from .cooccurrence import Cooccurrence
 from .count_products import CountProducts
 from .counts import as_counts
@@ -125,7 +125,7 @@ class DocumentMoments:
             mirror_cube(cube)
             repeated = np.zeros_like(cube)
             add_triples(repeated, coordinates, coordinates, pairs[g], serial)
-            cube -= 3 * symmetrised(repeated)
+            cube -= 3 * symmetrise_modes(repeated)
             cube += 2 * third_moment(coordinates, words[g])
         self._cubes = cubes
 
@@ -164,7 +164,7 @@ def lda_corrected(moments: WordMoments, alpha0: float) -> WordMoments:
     """
     m = moments.first
     share = alpha0 / (alpha0 + 1)
-    mixed = symmetrised(moments.second[:, :, None] * m)
+    mixed = symmetrise_modes(moments.second[:, :, None] * m)
     cube = m[:, None, None] * m[:, None] * m
     return WordMoments(
         moments.marginal,

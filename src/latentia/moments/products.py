@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..system.threads import Parallel, serial
-from ..tensor.operators import symmetrised
+from ..tensor.operators import symmetrise_modes
 
 CHUNK = 2048
 _PANEL = 16
@@ -91,7 +91,7 @@ def mixed_cube(rows: np.ndarray, others: np.ndarray, parallel: Parallel) -> np.n
     parallel(task, len(pairs))
     for i in range(d):
         total[i, :i] = total[:i, i]
-    return symmetrised(total)
+    return symmetrise_modes(total)
 
 
 def add_triples(

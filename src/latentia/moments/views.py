@@ -36,7 +36,7 @@ from ..linalg import polar_factor, whiten
 from ..passes import Block
 from ..system.threads import Parallel
 from ..tensor import MomentNoise
-from ..tensor.operators import symmetrised, tensor_norm
+from ..tensor.operators import symmetrise_modes, tensor_norm
 from .products import CHUNK, add_triples
 from .vectors import Coordinates
 
@@ -204,7 +204,7 @@ def frame_noise(frame: CommonFrame, first: ViewSums, second: ViewSums) -> Moment
     scaled = [frame.scalings[a].T @ noise @ frame.scalings[b] for (a, b), noise in noises.items()]
     third = np.einsum("abc,ai,bj,ck->ijk", (first.third - second.third) / 2, *frame.maps, optimize=True)
     whitening, spectrum = (max(float(np.linalg.norm(noise, 2)) for noise in noisy) for noisy in (pairs, scaled))
-    return MomentNoise(whitening, tensor_norm(symmetrised(third)), spectrum)
+    return MomentNoise(whitening, tensor_norm(symmetrise_modes(third)), spectrum)
 
 
 def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
@@ -224,7 +224,7 @@ def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
     rotations = [polar_factor(joint[a * k : (a + 1) * k]) for a in range(3)]
     maps = [leading[a] @ whitenings[a] @ rotations[a] for a in range(3)]
     raw = np.einsum("abc,ai,bj,ck->ijk", m.third, *maps, optimize=True)
-    tensor = symmetrised(raw)
+    tensor = symmetrise_modes(raw)
     firsts = np.array([m.firsts[a] @ maps[a] for a in range(3)])
     spectra = [np.linalg.svd(scalings[a].T @ m.pairs[a, b] @ scalings[b], compute_uv=False) for a, b in _PAIRS]
     asymmetry = max(float(np.linalg.norm(raw.transpose(p) - tensor)) for p in permutations(range(3)))

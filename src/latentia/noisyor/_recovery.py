@@ -26,7 +26,7 @@ from ..exceptions import LatentiaError
 from ..linalg import polar_factor
 from ..passes import Folds
 from ..tensor import Decomposition, decompose
-from ..tensor.operators import multilinear, symmetrised
+from ..tensor.operators import multilinear, symmetrise_modes
 from ._expansion import choose_degree, compute_higher_orders
 from ._missing_diagonal import compute_largest_eigenvalue, factor_off_diagonal
 from .absences import AbsenceMoments, LogAbsences, Partition
@@ -75,7 +75,7 @@ class AllTriples:
                 inner @ cross_product - (2 / 3) * (inner * core_rows).sum(axis=1, keepdims=True) * basis_rows
             )
             return (
-                symmetrised(
+                symmetrise_modes(
                     multilinear(core, cross_product, cross_product, cross_product)
                     - 3 * repeated.reshape([basis_rows.shape[1]] * 3)
                 )
@@ -90,7 +90,7 @@ class AllTriples:
         squares = (coefficients[:, None] * vectors**2).T @ images
         cubes = coefficients @ vectors**3
         repeated = _pairs(basis_rows).T @ (squares - (2 / 3) * cubes[:, None] * basis_rows)
-        return symmetrised(all_index_sums - 3 * repeated.reshape(all_index_sums.shape)) / 6
+        return symmetrise_modes(all_index_sums - 3 * repeated.reshape(all_index_sums.shape)) / 6
 
 
 class SplitTriples:
@@ -101,11 +101,11 @@ class SplitTriples:
 
     def operator(self, core_rows: np.ndarray, basis_rows: np.ndarray) -> Operator:
         maps = [core_rows[part].T @ basis_rows[part] for part in self._partition]
-        return lambda core: symmetrised(multilinear(core, *maps))
+        return lambda core: symmetrise_modes(multilinear(core, *maps))
 
     def powers(self, coefficients: np.ndarray, vectors: np.ndarray, basis_rows: np.ndarray) -> np.ndarray:
         a, b, c = (vectors[:, part] @ basis_rows[part] for part in self._partition)
-        return symmetrised(np.einsum("p,pa,pb,pc->abc", coefficients, a, b, c, optimize=True))
+        return symmetrise_modes(np.einsum("p,pa,pb,pc->abc", coefficients, a, b, c, optimize=True))
 
 
 def _pairs(rows: np.ndarray) -> np.ndarray:
@@ -295,11 +295,11 @@ def _solve_core(moments: Moments, factor: np.ndarray, cube: np.ndarray) -> np.nd
     k = orthonormal.shape[1]
     apply_triples = moments.triples.operator(orthonormal @ rotation, moments.basis)
     system = LinearOperator(
-        (k**3, k**3), lambda flat: apply_triples(symmetrised(flat.reshape(k, k, k))).ravel(), dtype=np.float64
+        (k**3, k**3), lambda flat: apply_triples(symmetrise_modes(flat.reshape(k, k, k))).ravel(), dtype=np.float64
     )
     solution, _ = gmres(system, cube.ravel(), rtol=_SOLVER_TOL, restart=_KRYLOV_SIZE, maxiter=_RESTARTS)
-    return symmetrised(
-        multilinear(symmetrised(solution.reshape(k, k, k)), *[rotation.T @ np.linalg.inv(triangle).T] * 3)
+    return symmetrise_modes(
+        multilinear(symmetrise_modes(solution.reshape(k, k, k)), *[rotation.T @ np.linalg.inv(triangle).T] * 3)
     )
 
 

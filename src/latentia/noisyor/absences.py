@@ -35,7 +35,7 @@ from ..exceptions import LatentiaError
 from ..passes import Block, Folds
 from ..system.progress import progress_bar
 from ..system.threads import for_chunks, one_blas_thread, threads
-from ..tensor.operators import symmetrised
+from ..tensor.operators import symmetrise_modes
 from ._findings import split_gaps
 from ._packed import pack_pairs, symmetrise
 from ._pmi_blocks import ADDED_COUNT, Counter, Slabs, SplitSums
@@ -312,7 +312,7 @@ class AbsenceCounts:
 
             self._run_in_threads(slab, chunk, progress and f"{progress} {begin} of {n}")
             cubes += np.einsum("ix,isyz->sxyz", factor[chunk.start : chunk.stop], partial, optimize=True)
-        tensors = np.array([symmetrised(cube) for cube in cubes]).reshape(cubes.shape)
+        tensors = np.array([symmetrise_modes(cube) for cube in cubes]).reshape(cubes.shape)
         return tensors[:n_selections], tensors[n_selections:]
 
     def sum_packed_triples(
@@ -540,8 +540,8 @@ class ExactAbsences:
                 for place, i in enumerate(used_columns)
             ]
         )
-        cube = symmetrised(np.einsum("ix,iyz->xyz", rows_of_factor, slabs, optimize=True)) / 6
-        split_cubes = [symmetrised(self.contract(part, [factor[side] for side in part])) for part in partitions]
+        cube = symmetrise_modes(np.einsum("ix,iyz->xyz", rows_of_factor, slabs, optimize=True)) / 6
+        split_cubes = [symmetrise_modes(self.contract(part, [factor[side] for side in part])) for part in partitions]
         return np.repeat(cube[None], len(selections), axis=0), np.array(split_cubes)
 
     def sum_packed_triples(

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._entries import missing_entries
 from ..clusters import label_starts
-from ..linalg import completed
+from ..linalg import complete_table
 from ..passes import Blocks
 from ._chain import Chain
 from .updates import missing_steps
@@ -58,7 +58,7 @@ def _complete_rows(rows: np.ndarray, rank: int) -> np.ndarray:
     completed_rows, observed = np.zeros_like(rows), rows[:, observed_columns]
     means = np.nanmean(observed, axis=0)
     completed_rows[:, observed_columns] = (
-        completed(observed - means, gaps[:, observed_columns], min(rank, max(len(observed_columns) - 1, 1))) + means
+        complete_table(observed - means, gaps[:, observed_columns], min(rank, max(len(observed_columns) - 1, 1))) + means
     )
     return completed_rows
 

@@ -65,7 +65,7 @@ def test_a_range_without_good_sources_takes_the_least_crosstalk(call, rows, reco
 
 def test_columns_that_count_the_rows_are_pointed_out(call, path, tmp_path):
     printed = call("ica", path, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
-    assert "note: column 'time': left out; if it measures, --role time=measurement" in printed
+    assert "note: column 'time': left out; if it is a measurement, --role time=measurement" in printed
     assert "not used: time (clock)" in printed
 
 

@@ -91,5 +91,5 @@ def _read_controls(path: Path, cases: Table, how: ReadOptions) -> Table:
             )
         return Wanted(cases.columns, names=True)
 
-    how = how if cases.reading is None else replace(how, asked=how.asked.like(cases.reading.kept))
+    how = how if cases.reading is None else replace(how, asked=how.asked.like(cases.reading.model_settings))
     return announce(read_table(path, choose, how))

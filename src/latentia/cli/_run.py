@@ -10,7 +10,7 @@ from typing import Any
 
 from ..exceptions import LatentiaError
 from ..passes import checkpointing, on_cluster
-from ..reading import Asked, reading_as
+from ..reading import ColumnOptions, reading_as
 from ._results import Results
 from ._shared import ReadOptions
 
@@ -21,10 +21,10 @@ def asked_of(
     empty: str,
     positive: list[str] | None,
     id: str | None,
-) -> Asked:
+) -> ColumnOptions:
     """Return what options say of columns."""
     codes = [code.strip() for code in (missing_codes or "").split(",")]
-    return Asked(
+    return ColumnOptions(
         _pairs("--role", role), tuple(code for code in codes if code), empty, _pairs("--positive", positive), id
     )
 
@@ -164,7 +164,7 @@ class Run:
         )
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> ColumnOptions:
         """What is said of columns."""
         return asked_of(self.role, self.missing_codes, self.empty, self.positive, self.id)
 

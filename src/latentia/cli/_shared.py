@@ -30,7 +30,7 @@ from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, Folds
 from ..passes.formats import known_encoding
-from ..reading import Asked, Reading, kept_readings, readings
+from ..reading import ColumnOptions, Reading, reading_settings, readings
 from ..report.parts import first_sentence
 from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
@@ -154,7 +154,7 @@ def learn(
         else:
             model = fit(size)
     used = (reading.get(names) or () for names in ("columns", "columns_v", "categories"))
-    model.reading_ = kept_readings({*chain.from_iterable(used)}) | dict(reading)
+    model.reading_ = reading_settings({*chain.from_iterable(used)}) | dict(reading)
     found = evidence(model)
     if rows:
         found.forget_sizes([next(iter(row.values())) for row in rows])
@@ -453,12 +453,12 @@ class ReadOptions:
     missing: str = "error"
     ways: tuple[str, ...] = ()
     encoding: str | None = None
-    asked: Asked = field(default_factory=Asked)
+    asked: ColumnOptions = field(default_factory=ColumnOptions)
     sheet: str | None = None
 
     def of_two_values(self, amounts: bool = False) -> ReadOptions:
         """Return the same for a command that reads two numbers as 0 and 1, as it does two texts; see `Asked`."""
-        return replace(self, asked=replace(self.asked, two=True, amounts=amounts))
+        return replace(self, asked=replace(self.asked, code_two_numbers=True, amounts=amounts))
 
     @classmethod
     def of(
@@ -470,7 +470,7 @@ class ReadOptions:
         ways: tuple[str, ...] = (),
         *,
         encoding: str | None = None,
-        asked: Asked | None = None,
+        asked: ColumnOptions | None = None,
         sheet: str | None = None,
     ) -> ReadOptions:
         """From options, which are checked."""
@@ -484,7 +484,9 @@ class ReadOptions:
             there = next(path for path in (cache, *cache.absolute().parents) if path.exists())
             if not can_write(there):
                 raise LatentiaError(f"--cache {cache}: no folder that can be written. Choose another, or --no-cache.")
-        return cls(not quiet, False if no_cache else cache, missing or "error", ways, encoding, asked or Asked(), sheet)
+        return cls(
+            not quiet, False if no_cache else cache, missing or "error", ways, encoding, asked or ColumnOptions(), sheet
+        )
 
 
 # --- printing ---------------------------------------------------------------------------------------------------

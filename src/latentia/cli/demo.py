@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import subprocess
-import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,12 +34,10 @@ from ..report.parts import mark_of, version
 from ..sequences import SpectralHMM
 from ..system.terminal import Terminal, say
 from ..topics import AnchorTopics
-from ._compiling import announced
 from ._results import Results
 from ._shared import print_evidence
 
 _INDEX = "index.html"
-_NOWHERE = subprocess.DEVNULL
 
 
 @dataclass(frozen=True)
@@ -100,48 +94,21 @@ def demo(
     results.check()
     console, fits = Terminal(), list[dict[str, Any]]()
     say(
-        f"{len(CHAPTERS)} families, on data that comes with the library or is planted. It takes 20 seconds on two cores, and a "
-        "minute the first time, as functions are compiled once:",
+        f"{len(CHAPTERS)} families, on data that comes with the library or is planted. It takes 20 seconds on two cores, and over a "
+        "minute the first time, when functions are compiled:",
     )
 
     def write(folder: Path) -> None:
         start = time.monotonic()
-        with _compiled_ahead():
-            for chapter in CHAPTERS:
-                with console.status(f"{chapter.title} ..."):
-                    fits.append(_run(chapter, folder, console, evidence))
+        for chapter in CHAPTERS:
+            with console.status(f"{chapter.title} ..."):
+                fits.append(_run(chapter, folder, console, evidence))
         write_page(folder / _INDEX, _index(fits, time.monotonic() - start))
 
     written = results.write(write)
     say(f"Wrote {len(written)} files to {out}. Open {out / _INDEX} in a browser.")
     shown = [{key: value for key, value in fit.items() if key != "mark"} for fit in fits]
     return {"out": str(out), "files": written, "families": shown}
-
-
-@contextlib.contextmanager
-def _compiled_ahead() -> Iterator[None]:
-    """Where functions have to be compiled, another process does those of the last chapters, and keeps them for this one."""
-    helpers: list[subprocess.Popen[bytes]] = []
-
-    def start() -> None:
-        command = [sys.executable, "-c", "from latentia.cli.demo import learn_from_the_end as learn; learn()"]
-        if (os.cpu_count() or 1) > 1:
-            helpers.append(subprocess.Popen(command, stdin=_NOWHERE, stdout=_NOWHERE, stderr=_NOWHERE))
-
-    try:
-        with announced(start):
-            yield
-    finally:
-        for helper in helpers:
-            helper.kill()
-            helper.wait()
-
-
-def learn_from_the_end() -> None:
-    """Fit the models of all chapters, the last one first: what is compiled for them is kept for other processes."""
-    warnings.simplefilter("ignore")
-    for chapter in reversed(CHAPTERS):
-        chapter.learn()
 
 
 def _run(chapter: Chapter, folder: Path, console: Console, full: bool) -> dict[str, Any]:

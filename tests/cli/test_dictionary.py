@@ -282,7 +282,7 @@ TABLE = "a,b,c\n1,2,3\n3,1,1\n2,2,5\n"
     ("name", "content", "options", "message"),
     [
         ("x.csv", TABLE, ["-k", "many"], "give a number of atoms, or FROM:TO:STEP as in 10:50:10, or auto"),
-        ("x.csv", TABLE, ["-k", 4], "x.csv: 3 rows carry at most 3 atoms: -k 4 is too large"),
+        ("x.csv", TABLE, ["-k", 4], "x.csv: 3 rows support at most 3 atoms: -k 4 is too large"),
         (
             "x.csv",
             TABLE,

@@ -114,7 +114,7 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
         ("a,a\n1,2\n", [], "two columns are called 'a'"),
         ("1.5,2.5\n1,2\n", [], "line 1: expected the names of the columns, and found numbers"),
         ("a;b\n1;2;3\n", [], "line 2: 3 fields, and the header has 2. Put fields with ';'"),
-        ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns carry at most 2 components: -k 3 is too large"),
+        ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns support at most 2 components: -k 3 is too large"),
         ("a,b\n1,2\n2,1\n", ["-k", "x"], "-k 'x': give a number of components"),
         ("a,b\n1,2\n2,1\n", ["--columns", "a,z"], "no column 'z', which --columns names. There are a, b."),
         ("a,b\n1,2\n2,1\n", ["--ignore", "z"], "no column 'z', which --ignore names"),

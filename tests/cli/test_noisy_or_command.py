@@ -215,7 +215,7 @@ BITS = "\n".join(["a,b,c,d,e,f", *("1,0,1,0,1,0", "0,1,0,1,0,1") * 60, ""])
         ("a,b,c\n2,5,1.5\n", [], "So do 2 other columns."),
         ("a,b,c\n1,0,1\n0,1,1\n", [], "at least 100"),
         (BITS, ["--causes", 0], "-k 0: at least 1 of the causes is needed"),
-        (BITS, ["-m", "4"], "6 findings carry at most 3 causes: -k 4 is too large"),
+        (BITS, ["-m", "4"], "6 findings support at most 3 causes: -k 4 is too large"),
         (BITS, ["-m", "x"], "-k 'x': give a number of causes"),
         (BITS, ["-m", "3:2"], "-k '3:2': no number of causes in that range"),
         (BITS, ["--prior", "1"], "--prior 1.0: a share between 0 and 1"),

@@ -23,8 +23,8 @@ from ..system.scratch import real_path
 from ..system.terminal import say
 from ._background import contrast_background
 from ._run import Run
-from ._shared import Comparison, ReadOptions, cells_explained, learn, parse_sizes
-from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, read_like, scaled_rows, split_names
+from ._shared import Comparison, ReadOptions, explain_cell_errors, learn, parse_sizes
+from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, read_like, scale_rows, split_names
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
 _SIZED = ("pca", "mixture")
@@ -125,13 +125,13 @@ def contrast(
     d = len(data.columns)
     if fit in _SIZED:
         sizes[0] = min(sizes[0], d) if k is None else sizes[0]
-        sizes = sizes.up_to(d, f"{both}: {d} columns of U")
+        sizes = sizes.limit_to(d, f"{both}: {d} columns of U")
     reading: dict[str, Any] = {"columns": data.columns, "columns_v": data.columns_v}
     if fit in _SIZED and scale is not False:
         reading |= {"subtracted": data.U.mean(axis=0), "divided_by": data.U.std(axis=0, ddof=1)}
         say("Columns of U are scaled: directions, distances and errors are in standard deviations.")
     known = known if known is None or "divided_by" not in reading else known * reading["divided_by"]
-    rows, distances = scaled_rows(data.U, reading), dict[str, float]()
+    rows, distances = scale_rows(data.U, reading), dict[str, float]()
     options = _parameters_of(run, fit, method, order) | {"n_shared": shared, "linear_map": known}
     given_alone = {"edges": data.edges, "penalty": penalty, "alpha": alpha}
     options |= {name: value for name, value in given_alone.items() if value is not None}
@@ -212,7 +212,7 @@ def _check_options(
 def _read(source: Path, other: Path, target: str | None, fit: str, how: ReadOptions, **more: Any) -> Views:
     """The two tables and the target, with what is to be said of them."""
     least = 1 if fit in (*_TARGETED, "components") else 2
-    with cells_explained(how):
+    with explain_cell_errors(how):
         views = read_views(
             source, other, target=target, classes=fit == "logistic", min_columns=least, missing=how.missing, cache=how.cache,
             encoding=how.encoding, **more,
@@ -310,13 +310,13 @@ def apply_contrast(model: Any, source: Path, how: ReadOptions, other: Path | Non
     tables = [announce(read_known_columns(source, reading["columns"], model.n_features_in_, how))]
     if other is not None:
         tables.append(announce(read_known_columns(other, reading["columns_v"], model.n_features_v_, how)))
-    with cells_explained(how):
+    with explain_cell_errors(how):
         kept = match_rows(tables, [source, *([] if other is None else [other])], cache=how.cache, encoding=how.encoding)
     if other is None:
         say("note: without V what it shares with U is not removed: U is taken to have nothing of it.")
     U, *V = (dense(table)[mask] for table, mask in zip(tables, kept, strict=True))
-    labels = Labels(tables[0].rows, tables[0].names).kept(kept[0])
+    labels = Labels(tables[0].rows, tables[0].names).select(kept[0])
     names = model.reading_.get("columns")
-    return lambda path: rows_of(model, scaled_rows(U, reading), V[0] if V else None, names, labels_of(labels)).write(
+    return lambda path: rows_of(model, scale_rows(U, reading), V[0] if V else None, names, labels_of(labels)).write(
         path
     )

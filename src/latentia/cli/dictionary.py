@@ -44,11 +44,11 @@ from ._tables import (
     MISSING,
     Labels,
     Table,
-    described,
+    describe_source,
     labels_of,
     read_like,
     read_numbers,
-    scaled_rows,
+    scale_rows,
     scaling,
 )
 
@@ -159,7 +159,7 @@ def dictionary(
     if k == "auto":
         near = IncoherentDictionary("auto", **options)._candidates(data.rows)
         sizes[:], walk = (CANDIDATES, until_enough) if near is None else (near, and_beyond)
-    sizes = sizes.up_to(n, f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}")
+    sizes = sizes.limit_to(n, f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}")
 
     def fit(size: Any, rows: Any = data.rows, **more: Any) -> IncoherentDictionary:
         return IncoherentDictionary(size, **options | more).fit(rows)
@@ -170,7 +170,7 @@ def dictionary(
 
     return learn(
         results, data.source, sizes, fit, lambda model, _: _told(model, data, not run.quiet),
-        described=data.described, reading=data.reading, compare=lambda: _comparison(fit, data, walk), more=draw,
+        description=data.described, reading=data.reading, compare=lambda: _comparison(fit, data, walk), write_more=draw,
     )  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def _table(source: Path, columns: str | None, ignore: str | None, scale: bool | 
     if scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: weights and errors are in standard deviations.")
-    return _Data(scaled_rows(table.values, reading), table.columns, table.source, described(table), reading, table)
+    return _Data(scale_rows(table.values, reading), table.columns, table.source, describe_source(table), reading, table)
 
 
 def _patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _Data:

@@ -21,10 +21,10 @@ from ..system.terminal import say
 from ._run import Run
 
 from ._shared import (  # isort: skip
-    Comparison, ReadOptions, existing, learn, parse_sizes,
+    Comparison, ReadOptions, check_file, learn, parse_sizes,
     refuse_options,
 )  # fmt: skip
-from ._tables import keeps, split_names
+from ._tables import missing_setting, split_names
 
 
 def hmm(
@@ -90,7 +90,7 @@ def hmm(
     say(described)
     few = data.symbols or kind == "counts"
     most = len(np.unique(data.steps[data.there])) if few else _most_of_vectors(data, refine)
-    sizes = sizes.up_to(most, described)
+    sizes = sizes.limit_to(most, described)
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     if not two_state:
         options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
@@ -110,7 +110,7 @@ def hmm(
 
     summary = learn(
         results, data.source, sizes, lambda size: _fit(size, two_state, data, options), told,
-        reading={"columns": data.columns, "sequence": sequence, "lower": lower} | keeps(missing),
+        reading={"columns": data.columns, "sequence": sequence, "lower": lower} | missing_setting(missing),
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
     return summary | criteria
@@ -169,7 +169,7 @@ def _start(path: Path | None, data: Sequences, sizes: Sequence[int]) -> dict[str
     """The chain of a saved model, for these symbols or columns."""
     if path is None:
         return None
-    model = load(existing(path, "--init"))
+    model = load(check_file(path, "--init"))
     if not isinstance(model, SpectralHMM | TwoStateHMM) or model.of_symbols != data.symbols:
         wanted = "symbols" if data.symbols else "columns of numbers"
         raise LatentiaError(f"--init {path}: a chain of {wanted} is needed, and this is a {type(model).__name__}.")

@@ -125,7 +125,7 @@ def labels(
         reading = data.train.counted | {"first_label": data.train.first[1]}
     described = f"{source.name}: {', '.join(map(count, data.train.size, ('row', 'word', 'label')))}"
     say(described)
-    sizes = sizes.up_to(min(data.train.size[:2]), described)
+    sizes = sizes.limit_to(min(data.train.size[:2]), described)
     parameters = run.parameters | {
         "head": head, "topics": not no_topics, "moments": moments, "refine": refine, "vocabulary": data.train.words,
         "label_names": data.train.labels,
@@ -133,7 +133,7 @@ def labels(
     learned = _Learned(data, parameters, top)
     return learn(
         results, source.name, sizes, learned.fit, learned.summary, reading=reading | {"top": top},
-        compare=learned.comparison, first=learned.test, said=learned.said,
+        compare=learned.comparison, write_first=learned.test, messages=learned.said,
     )  # fmt: skip
 
 

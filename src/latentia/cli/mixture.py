@@ -16,7 +16,7 @@ from ..passes import Blocks
 from ..report.mixture import means_of, rows_of, summarize_mixture
 from ..summaries import Summary
 from ..system.terminal import say
-from ._effects import Covariates, effects_of
+from ._effects import Covariates, prepare_effects
 from ._mixed import frame_of, mixture_of_kinds, read_same_kinds
 from ._options import check_choice
 from ._run import Run
@@ -24,12 +24,12 @@ from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import (
     MISSING,
     Table,
-    described,
-    keeps,
+    describe_source,
     labels_of,
+    missing_setting,
     read_like,
     read_numbers,
-    scaled_rows,
+    scale_rows,
     scaling,
     split_names,
 )
@@ -83,13 +83,13 @@ def mixture(
     results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
     chosen = [name for group in grouped for name in group] or split_names(columns)
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
-    how = run.reading(missing, (*MISSING, "keep")).of_two_values()
+    how = run.reading(missing, (*MISSING, "keep")).code_two_values()
     apart = Covariates.read(source, effects, cluster, how)
     table = read_numbers(source, chosen, _left_out(chosen, ignore, apart, option), 2, why, how, option)
-    moved = effects_of(apart.of_rows(table.rows), len(table.rows), effects, cluster)
-    sizes = sizes.up_to(*_most(table, grouped, bool(refine)))
+    moved = prepare_effects(apart.select_rows(table.rows), len(table.rows), effects, cluster)
+    sizes = sizes.limit_to(*_most(table, grouped, bool(refine)))
     options: dict[str, Any] = {"refine": refine, **run.parameters}
-    reading: dict[str, Any] = {"columns": list(table.columns)} | keeps(missing)
+    reading: dict[str, Any] = {"columns": list(table.columns)} | missing_setting(missing)
     if grouped:
         options["distribution"] = distribution or _distribution(table.values)
     else:
@@ -98,7 +98,7 @@ def mixture(
     if not grouped and scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: distances and errors are in standard deviations.")
-    rows = scaled_rows(table.values, reading)
+    rows = scale_rows(table.values, reading)
     criteria: dict[str, float] = {}
 
     def told(model: Any, _: Any) -> Summary:
@@ -116,9 +116,9 @@ def mixture(
 
     quiet = options | {"verbose": False}
     summary = learn(
-        results, table.source, sizes, fit, told, reading=reading, described=described(table),
+        results, table.source, sizes, fit, told, reading=reading, description=describe_source(table),
         compare=lambda: _comparison(rows, table, grouped, quiet) if grouped else _cross_validation(rows, table, quiet, shapes),
-        said=lambda model: _shape_lines(model, covariance),
+        messages=lambda model: _shape_lines(model, covariance),
     )  # fmt: skip
     return summary | criteria
 

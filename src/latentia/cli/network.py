@@ -23,8 +23,8 @@ from ..report.parts import count
 from ..system.progress import progress_bar
 from ..system.terminal import say
 from ._run import Run
-from ._shared import ReadOptions, existing, learn, write_csv
-from ._tables import Labels, Table, announce, binary, described, quoted, read_like, read_numbers
+from ._shared import ReadOptions, check_file, learn, write_csv
+from ._tables import Labels, Table, announce, describe_source, quote_names, read_like, read_numbers, to_binary
 
 _CODES, _DENOISED = "codes.csv", "denoised.csv"
 _LEAST_COLUMNS = 4  # that a unit switches
@@ -69,15 +69,15 @@ def network(
     if real and min_count > 1:
         raise LatentiaError(f"--min-count {min_count}: real values are not on or off; leave it out.")
     results = run.results(source, _CODES, "columns.csv", "edges.csv", "units.csv")
-    how = run.reading(missing, ("drop",)).of_two_values()
+    how = run.reading(missing, ("drop",)).code_two_values()
     table = _read(source, columns, ignore, vocabulary, how)
     data = _frequent(_on(table, real, above, _remedy), real, min_count)
     options = {"input_type": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
     return learn(
         results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
         lambda model, _: summarize_network(model, data.values, columns=data.columns),
-        described=described(data), reading={"columns": list(data.columns), "above": above},
-        more=lambda folder, model: _write_codes(folder / _CODES, model, data),
+        description=describe_source(data), reading={"columns": list(data.columns), "above": above},
+        write_more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def _read(source: Path, columns: str | None, ignore: str | None, vocabulary: Pat
     for option, given in (("--columns", columns), ("--ignore", ignore)):
         if given:
             raise LatentiaError(f"{option}: a bag of words has no columns to choose; leave it out.")
-    words = None if vocabulary is None else existing(vocabulary, "--vocabulary")
+    words = None if vocabulary is None else check_file(vocabulary, "--vocabulary")
     return announce(_bag(source, words, how))
 
 
@@ -118,7 +118,7 @@ def _bag(source: Path, vocabulary: Path | None, how: ReadOptions) -> Table:
 def _on(table: Table, real: bool, above: float | None, remedy: Callable[[Sequence[str]], str] | None) -> Table:
     """The table as the network sees it: real values, or which are on."""
     if real or above is None:
-        return table if real else binary(table, _WHAT, remedy)
+        return table if real else to_binary(table, _WHAT, remedy)
     values = table.values
     if sparse.issparse(values) and above >= 0:
         return replace(table, values=sparse.csr_array(values > above))
@@ -126,7 +126,7 @@ def _on(table: Table, real: bool, above: float | None, remedy: Callable[[Sequenc
 
 
 def _remedy(others: Sequence[str]) -> str:
-    few = f"exclude such columns with --ignore {quoted(others)}, or " if len(others) <= 5 else ""
+    few = f"exclude such columns with --ignore {quote_names(others)}, or " if len(others) <= 5 else ""
     return f"Say from where values are on with --above, {few}take them as they are with --real."
 
 

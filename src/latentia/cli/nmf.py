@@ -41,9 +41,9 @@ from ._tables import (
     Wanted,
     announce,
     check_columns,
-    described,
-    keeps,
+    describe_source,
     labels_of,
+    missing_setting,
     numeric_columns,
     read_like,
     read_table,
@@ -178,7 +178,7 @@ def nmf(
         raise LatentiaError("--image and --shape: rows are pixels of one image or pictures themselves; give one.")
     results = run.results(source, *_FILES)
     of_tables = {"columns": columns, "ignore": ignore, "names": names, "missing": missing, "encoding": run.encoding}
-    how = run.reading(missing, (*MISSING, "keep")).of_two_values(amounts=True)
+    how = run.reading(missing, (*MISSING, "keep")).code_two_values(amounts=True)
     if source.is_dir() or is_image(source):
         refuse_options(source, "pictures have no columns", **of_tables)
         refuse_options(source, "pictures are no arrays", array=array)
@@ -222,11 +222,11 @@ def _table(
 
     table = announce(read_table(source, choose, how))
     called = table.names if names is None else [str(name) for name in table.texts[names]]
-    reading = {"columns": list(table.columns)} | ({} if names is None else {"id": names}) | keeps(how.missing)
+    reading = {"columns": list(table.columns)} | ({} if names is None else {"id": names}) | missing_setting(how.missing)
     labels = Labels(table.rows, called)
     check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(
-        table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture
+        table.values, table.columns, table.source, describe_source(table), reading, labels, table.unit, image, picture
     )
 
 
@@ -268,7 +268,7 @@ def _learned(results: Results, data: _Data, sizes: Sizes, method: type[Any], opt
     sizes[:] = sizes or CANDIDATES
     n, d = data.rows.shape
     carried = f"{data.source}: {count(n, 'row')} of {count(d, 'column')}"
-    sizes = sizes.up_to(min(n, d), carried)
+    sizes = sizes.limit_to(min(n, d), carried)
     weights = functools.cache(lambda model: np.asarray(model.transform(data.rows)))
 
     def fit(size: Any, rows: Any = data.rows, **more: Any) -> Any:
@@ -285,8 +285,8 @@ def _learned(results: Results, data: _Data, sizes: Sizes, method: type[Any], opt
 
     return learn(
         results, data.source, sizes, fit, summarize,
-        described=data.described, reading=data.reading, compare=lambda: _comparison(fit, data, walk),
-        more=lambda folder, model: _write_images(folder, model, data, weights(model)),
+        description=data.described, reading=data.reading, compare=lambda: _comparison(fit, data, walk),
+        write_more=lambda folder, model: _write_images(folder, model, data, weights(model)),
     )  # fmt: skip
 
 

@@ -20,14 +20,14 @@ from ..report.noisy_or import percent, summarize_noisy_or
 from ..summaries import Summary, write_csv
 from ..system.progress import progress_bar
 from ..system.terminal import say
-from ._options import in_options
+from ._options import render_error
 from ._run import Run
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers, split_names
+from ._tables import Labels, Table, announce, describe_source, quote_names, read_numbers, split_names, to_binary
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _WHAT = "findings are 1 (present) or 0 (absent)"
@@ -91,7 +91,7 @@ def noisy_or(
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
-    how, given = run.reading(missing, ("keep", "drop")).of_two_values(), _names(name)
+    how, given = run.reading(missing, ("keep", "drop")).code_two_values(), _names(name)
     if baskets and (ignore or (columns and rows != "long")):
         raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
     if rows is not None and not baskets:
@@ -102,7 +102,7 @@ def noisy_or(
         else _read_findings(source, columns, ignore, how)
     )
     n = data.values.shape[1]
-    sizes = sizes.up_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
+    sizes = sizes.limit_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
     places = _places(data, row)
     options = {
         "prior": prior,
@@ -122,12 +122,12 @@ def noisy_or(
         try:
             model.write_bif(folder / _NETWORK, threshold)
         except LatentiaError as error:  # a finding has too many causes for its table
-            say(f"note: {_NETWORK} is not written. {in_options(error)}")
+            say(f"note: {_NETWORK} is not written. {render_error(error)}")
         _write_posteriors(folder / _POSTERIORS, model, data)
 
     return learn(
-        results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, given), told, more=more,
-        described=described(data),
+        results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, given), told, write_more=more,
+        description=describe_source(data),
         reading={"columns": list(data.columns), "baskets": baskets}
         | ({"rows": rows, "pair": split_names(columns)} if rows else {}),
         compare=lambda: _comparison(data, options | {"verbose": False}),
@@ -140,7 +140,7 @@ def noisy_or(
 def _remedy(others: Sequence[str]) -> str:
     """What to do about columns of other values."""
     return (
-        f"Exclude what is no finding with --ignore {quoted(others)}, or name the findings with --columns; cut measured "
+        f"Exclude what is no finding with --ignore {quote_names(others)}, or name the findings with --columns; cut measured "
         "values at a threshold first."
     )
 
@@ -163,7 +163,7 @@ def _read_baskets(
 def _read_findings(path: Path, columns: str | None, ignore: str | None, how: ReadOptions) -> Table:
     """Columns of 0 and 1, which are announced."""
     why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
-    data = binary(read_numbers(path, columns, ignore, 3, why, how), _WHAT, _remedy)
+    data = to_binary(read_numbers(path, columns, ignore, 3, why, how), _WHAT, _remedy)
     if not sparse.issparse(data.values) and data.values.dtype.kind == "f":
         share = percent(float(np.isnan(data.values).mean()))
         say(f"{share} of the cells are empty and are taken as not known (--missing drop leaves rows out).")
@@ -295,5 +295,5 @@ def apply_noisy_or(model: Any, source: Path, how: ReadOptions, ask: int = 0) -> 
         if ask:
             raise LatentiaError("--ask: what a basket does not hold is absent, and nothing of it is left to ask for.")
         return lambda path: _write_posteriors(path, model, data)
-    data = binary(read_like(model, source, how), _WHAT)
+    data = to_binary(read_like(model, source, how), _WHAT)
     return lambda path: _write_posteriors(path, model, data, ask)

@@ -22,10 +22,10 @@ from ..report.topics import names_of, rows_of, summarize_topics, topic_headings
 from ..system.terminal import say
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ..topics.race import Race, race_on_hidden_words
-from ._effects import check_effects, effects_of
+from ._effects import check_effects, prepare_effects
 from ._prevalence import no_columns, prevalence_in
 from ._run import Run
-from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, named, parse_sizes
+from ._shared import Comparison, ReadOptions, Sizes, check_file, hold_out, learn, name_source, parse_sizes
 from ._texts import kept_options, read_known, say_columns, say_words, split_of, word_options
 
 _TABLE_ROWS = 200_000
@@ -99,7 +99,7 @@ def topics(
         cache=how.cache, encoding=how.encoding, **counted,
     )  # fmt: skip
     prevalence = prevalence_in(corpus, group_by or [], over, period)
-    moved = effects_of(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
+    moved = prepare_effects(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
     sizes = _possible_sizes(corpus, sizes, own)
     race = _race(corpus, sizes, run.parameters | {"refine": refine}) if model == "auto" else None
     kind: Any = _MODELS[model if race is None else race.chosen]
@@ -117,7 +117,7 @@ def topics(
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), told,
         reading={"column": column, "split": parts} | kept_options(counted) | called,
         compare=lambda: _comparison(kind, corpus, options | {"verbose": False}),
-        said=lambda model: [] if race is None else [f"--model auto takes {race}"],
+        messages=lambda model: [] if race is None else [f"--model auto takes {race}"],
     )  # fmt: skip
     return result if race is None else result | {"race": asdict(race)}
 
@@ -149,7 +149,7 @@ def _possible_sizes(corpus: Corpus, sizes: Sizes, own: dict[str, Any]) -> Sizes:
     data = f"{corpus.source}: {n_rows} documents of {n_words} words"
     if corpus.texts is not None and n_rows < min(sizes):
         raise LatentiaError(f"{data} carry at most {n_rows} topics: -k {min(sizes)} is too large. {_CUT}")
-    sizes = sizes.up_to(min(n_rows, n_words), data)
+    sizes = sizes.limit_to(min(n_rows, n_words), data)
     given = 0 if isinstance(own.get("anchors", "greedy"), str) else len(own["anchors"])
     if given > min(sizes):
         raise LatentiaError(f"{given} anchors are given for {min(sizes)} topics: raise -k.")
@@ -161,7 +161,7 @@ def _race(corpus: Corpus, sizes: Sizes, parameters: dict[str, Any]) -> Race:
     train, test = hold_out(corpus.blocks, corpus.source, n_parts=4)
     size = max((size for size in sizes if size is not None), default=min(_RACED, *corpus.blocks.shapes[0]))
     options = parameters | {"n_splits": 0, "verbose": False}
-    with named(corpus.source):
+    with name_source(corpus.source):
         models = {name: _MODELS[name](size, **options).fit(train) for name in ("anchor", "single")}
         return race_on_hidden_words(models, sparse.csr_array(_first_rows(test)))
 
@@ -235,7 +235,7 @@ def _topic_names(given: list[str], path: Path | None, sizes: Sizes) -> dict[str,
     """Return what the model keeps of names of topics; nothing where none are given."""
     pairs = [(f"--name {text}", *text.partition("=")[::2]) for text in given]
     if path is not None:
-        table = open_table(existing(path, "--names"))
+        table = open_table(check_file(path, "--names"))
         if not {"component", "name"} <= set(table.names):
             raise LatentiaError(
                 f"--names {path}: expected the columns component and name; it has {', '.join(table.names)}."
@@ -262,7 +262,7 @@ def _topic_names(given: list[str], path: Path | None, sizes: Sizes) -> dict[str,
 
 def _read_anchors(path: Path) -> list[dict[str, float]]:
     anchors = []
-    for number, line in enumerate(readers.read_lines(existing(path, "--anchors")), 1):
+    for number, line in enumerate(readers.read_lines(check_file(path, "--anchors")), 1):
         words: dict[str, float] = {}
         for part in line.split("#")[0].split():
             found = re.fullmatch(r"([^=]+)(?:=(1|1\.0*|0?\.\d*[1-9]\d*))?", part)

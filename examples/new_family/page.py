@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latentia.report.figures import overlaid
-from latentia.report.page import page, written
+from latentia.report.page import make_writer, page
 from latentia.report.parts import count, evidence_of, grades_say, short_number
 from latentia.summaries import Column, Figure, Summary, Table, graded
 
@@ -45,7 +45,7 @@ def summarize_exponentials(model: Any, X: Any = None, *, row_labels: Sequence[Co
 
 
 summarize = summarize_exponentials
-write_exponentials_report = written(summarize_exponentials)
+write_exponentials_report = make_writer(summarize_exponentials)
 
 
 def rows_of(probabilities: np.ndarray, row_labels: Sequence[Column] = ()) -> Table:

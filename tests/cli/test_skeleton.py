@@ -485,7 +485,9 @@ def test_a_file_that_was_changed_since_its_run_is_not_replaced(call, table, tmp_
     out = tmp_path / "o"
     call("ica", table, "--refine", 0, "--out", out)
     (out / "sources.csv").write_text("mine")
-    with pytest.raises(LatentiaError, match=r"sources.csv: would be replaced, but was written or changed outside of latentia"):
+    with pytest.raises(
+        LatentiaError, match=r"sources.csv: would be replaced, but was written or changed outside of latentia"
+    ):
         call("ica", table, "--refine", 0, "--out", out, "--force")
     assert (out / "sources.csv").read_text() == "mine"
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError, MissingExtraError
-from ..report.figures import PALETTE, shortened
+from ..report.figures import PALETTE, shorten
 
 INK, PALE = "#52606d", "#b9c2cc"
 GRADES = {
@@ -100,7 +100,7 @@ def legend(ax: Any, **options: Any) -> None:
 
 def name_rows(ax: Any, names: Sequence[object], length: int = 24) -> None:
     """Names of what stands at y = 0, 1, ..., from the top."""
-    ax.set_yticks(range(len(names)), [shortened(name, length) for name in names])
+    ax.set_yticks(range(len(names)), [shorten(name, length) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
 
@@ -187,8 +187,8 @@ def heat(
     tints = LinearSegmentedColormap.from_list("latentia", _BOTH if signed else _BLUES)
     image = ax.imshow(values, cmap=tints, vmin=-top if signed else 0.0, vmax=top, aspect="auto")
     turned = {"rotation": 60, "ha": "left", "rotation_mode": "anchor"} if long else {}
-    ax.set_xticks(range(m), [shortened(name) for name in columns], **turned)
-    ax.set_yticks(range(n), [shortened(name) for name in rows])
+    ax.set_xticks(range(m), [shorten(name) for name in columns], **turned)
+    ax.set_yticks(range(n), [shorten(name) for name in rows])
     ax.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
     ax.xaxis.set_label_position("top")
     ax.set(xlabel=column_title, ylabel=row_title)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dictionary.patches import mosaic
 from ..exceptions import LatentiaError
-from ..report.figures import PALETTE, beside, links, overlaid, shortened
+from ..report.figures import PALETTE, dot_plot, links, overlaid, shorten
 from ..report.nmf import axis_of
 from ..report.noisy_or import heights_of, placed
 from ..report.parts import largest
@@ -130,7 +130,7 @@ def plot_coefficients(
     title = "coefficient, in the units of the data"
     if kind == "couplings":
         values, title, others = model.couplings_, "coupling", {}
-        names = [f"{shortened(names[i], 14)}, {shortened(names[j], 14)}" for i, j in model.edges_]
+        names = [f"{shorten(names[i], 14)}, {shorten(names[j], 14)}" for i, j in model.edges_]
     else:
         values = np.ravel(model.coef_)
         others = {} if kind == "logistic" else {"U alone": model.naive_coef_, "V as covariates": model.covariates_coef_}
@@ -139,7 +139,7 @@ def plot_coefficients(
     chosen = np.sort(largest(np.abs(values), n))
     answers = {name: np.ravel(found)[chosen] for name, found in {"this fit": values, **others}.items()}
     own = None if errors is None else errors[chosen]
-    return plot_figure(beside([names[d] for d in chosen], answers, own, title=title, exact=True), ax=ax)
+    return plot_figure(dot_plot([names[d] for d in chosen], answers, own, title=title, exact=True), ax=ax)
 
 
 @as_written
@@ -177,7 +177,7 @@ def plot_network(
         raise LatentiaError("No cause is as strong as that.", parameter="threshold", value=threshold)
     shown = strengths[:, chosen]
     left, heights = [(str(k), "", k % len(PALETTE)) for k in range(len(shown))], heights_of(shown)
-    right = [(shortened(names[i], 30), "") for i in chosen]
+    right = [(shorten(names[i], 30), "") for i in chosen]
     edges = [(k, i, shown[k, i]) for k, i in np.argwhere(shown >= max(threshold, 1e-12))]
     ax = plot_figure(links(left, right, edges, (heights, np.arange(len(chosen)) + 0.5), exact=True), ax=ax)
     for prior, height in zip(model.priors_, heights, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..report.figures import intervals, shortened
+from ..report.figures import intervals, shorten
 from ._axes import as_written
 from .figures import plot_figure
 
@@ -29,7 +29,7 @@ def plot_effects(effects: Any, *, terms: Sequence[str] | None = None, ax: Any = 
     -------
     matplotlib.axes.Axes, or an ndarray of them if several terms are drawn
     """
-    labels = [shortened(name, _LETTERS) for name in effects.components]
+    labels = [shorten(name, _LETTERS) for name in effects.components]
     panels = [(term, labels, *parts) for term, *parts in effects.panels(terms)]
     figure = intervals(panels, percent=effects.plug_in is None, level=effects.level)
     return plot_figure(figure, ax=ax)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..metrics.relevance import RELEVANCE, other_topics, top_words
-from ..report.figures import bands, intervals, shortened
+from ..report.figures import bands, intervals, shorten
 from ._axes import (
     GRADES,
     INK,
@@ -156,7 +156,7 @@ def plot_prevalence(
     if by_time:
         x = prevalence.places if prevalence.numbers is None else prevalence.numbers
     parts = [[part[:, topic] for part in (share.value, share.low, share.high)] for topic in chosen]
-    panels = [(shortened(labels[topic], 34), x, *own) for topic, own in zip(chosen, parts, strict=True)]
+    panels = [(shorten(labels[topic], 34), x, *own) for topic, own in zip(chosen, parts, strict=True)]
     style: dict[str, Any] = {"percent": True, "level": prevalence.level, "colours": chosen}
     return plot_figure(
         bands(panels, labels=prevalence.axis or None, **style) if by_time else intervals(panels, **style), ax=ax

@@ -17,7 +17,7 @@ __all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Callable[..., Path]:
-    """A function when it is first asked for: each page has modules of its own, and a command writes one."""
+    """Import a function on first use: each page has its own modules, and a command writes only one page."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f".{_MODULES[name]}", __name__)

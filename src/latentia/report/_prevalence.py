@@ -9,7 +9,7 @@ import numpy as np
 
 from ..summaries import Column, Figure, Table
 from ..topics.prevalence import Prevalence
-from .figures import bands, intervals, shortened
+from .figures import bands, intervals, shorten
 from .parts import count
 
 FILES = "prevalence.csv", "trends.csv"
@@ -81,7 +81,7 @@ def _figure(number: int, name: str, one: Prevalence, titles: Sequence[str]) -> F
         x = np.asarray(one.places if one.numbers is None else one.numbers)
     bounds = (one.share.value, one.share.low, one.share.high)
     held = f"holds the true share with a chance of {one.level:.0%}."
-    panels = [(shortened(f"{k}: {titles[k]}", _LETTERS), x, *(part[shown, k] for part in bounds)) for k in topics]
+    panels = [(shorten(f"{k}: {titles[k]}", _LETTERS), x, *(part[shown, k] for part in bounds)) for k in topics]
     largest = f" ({_MOST_BARS} largest of {n} groups)" if len(shown) < n else ""
     where = "a period; the band" if by_time else f"a group{largest}; the line through the end of a bar"
     caption = f"Mean share of each topic in the documents of {where} {held}"

@@ -14,7 +14,7 @@ from ..moments import Graph
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from ._graph import Pie, draw_graph
 from .figures import PALETTE as BASIC
-from .figures import heat_map, named_bars, spectrum
+from .figures import heat_map, horizontal_bars, spectrum
 from .page import page
 from .parts import count, directions, evidence_of, grades_say, largest, listing
 
@@ -211,7 +211,7 @@ def _words_and_picture(model: Any, graph: Graph | _Expected, table: Table) -> tu
         values = {"drawing": _drawing(model, graph), "asked": len(model.weights_), "n_nodes": graph.n_nodes}
         return words, Section("graph.html", values)
     first = largest(model.weights_, _MEMBERS)
-    data = named_bars([f"{k}: {central[k]}" for k in first], model.weights_[first], title="share of the nodes")
+    data = horizontal_bars([f"{k}: {central[k]}" for k in first], model.weights_[first], title="share of the nodes")
     return words, Figure(
         "sizes", data, "The communities by size", "Bars of the sizes of communities", "The largest communities."
     )

@@ -13,7 +13,7 @@ import numpy as np
 from ..evidence import Evidence
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
 from .contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
-from .figures import bars, beside, heat_map, shortened
+from .figures import bars, dot_plot, heat_map, shorten
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -203,7 +203,7 @@ def _table(seen: _Seen, target: str, found: Mapping[str, float]) -> Table:
     error = evidence.expected_error
     if error is not None and kind == "components" and evidence.component_errors is not None:
         error = float(evidence.component_errors[0])  # the others are compared by s1 alone
-    beside = "" if error is None else f" Its own expected error is {distance_text(error)}."
+    error_text = "" if error is None else f" Its own expected error is {distance_text(error)}."
     said = ", ".join(f"{name} {distance_text(distance)}" for name, distance in found.items())
     divided = ", after each was brought to standard deviation 1" if seen.scaling else ""
     head = "number" if _OURS in screen else ""
@@ -220,7 +220,7 @@ def _table(seen: _Seen, target: str, found: Mapping[str, float]) -> Table:
         hint=_HINTS[noun].format(adds=adds, scaled=scaled, unit=seen.unit, u=seen.u) + cut,
         file="" if noun == "part" else FILES[kind],
         caption="Three parts" if noun == "part" else of + (", largest first" if noun == "component" else ""),
-        note=f"How far simpler methods are from this fit: {said}.{beside}\n",
+        note=f"How far simpler methods are from this fit: {said}.{error_text}\n",
         label="answer",
         most=_MOST_LINES,
         tall=True,
@@ -481,7 +481,7 @@ def _dots(answers: Mapping[str, np.ndarray], names: list[str], errors: np.ndarra
     """A row for every name with a dot for each method, and bars of the expected error at the first one's."""
     chosen = largest(np.abs(next(iter(answers.values()))), _MOST_DOTS)
     shown = {name: values[chosen] for name, values in answers.items()}
-    return beside([names[d] for d in chosen], shown, None if errors is None else errors[chosen], title=title)
+    return dot_plot([names[d] for d in chosen], shown, None if errors is None else errors[chosen], title=title)
 
 
 def _stacked(answers: Mapping[str, np.ndarray], names: list[str], noun: str) -> dict[str, Any]:
@@ -494,7 +494,7 @@ def _stacked(answers: Mapping[str, np.ndarray], names: list[str], noun: str) -> 
 
     def hover(i: int, j: int) -> str:
         k, name, own = shown[i]
-        return f"{noun} {k}, {name}\n{shortened(names[chosen[j]])}: {own[chosen[j]]:+.3g}"
+        return f"{noun} {k}, {name}\n{shorten(names[chosen[j]])}: {own[chosen[j]]:+.3g}"
 
     return heat_map(values, rows, [names[d] for d in chosen], hover=hover, signed=True)
 

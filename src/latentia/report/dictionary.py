@@ -73,7 +73,7 @@ def summarize_dictionary(
 
     """
     n = model.components_.shape[1]
-    names = column_names(columns, n, X=X, what="atoms")
+    names = column_names(columns, n, X=X, noun="atoms")
     if patch is not None and (size := int(np.prod(patch))) != n:
         raise LatentiaError(f"patches of the shape {tuple(patch)} have {size} values, and the atoms {n}.")
     codes = sparse_codes(model, X) if codes is None and X is not None else codes
@@ -249,7 +249,7 @@ def _atoms(model: Any, names: list[str], patch: Sequence[int] | None, many: str)
     else:
         x, most = np.arange(1, n + 1), min(m, _CURVES)
         series = [(f"atom {k}: {_used(model.usage_[k])}", x, atom) for k, atom in enumerate(components[:most])]
-        data = lines(series, title="", whole=True, aside=_ASIDE)
+        data = lines(series, title="", whole_numbers=True, aside=_ASIDE)
     cut = f"{most} of {m}, with" if m > most else "With"
     told = (
         f"The most used first. {cut} the share of the {many} that use each."
@@ -324,7 +324,7 @@ def _figures(model: Any, many: str) -> Iterator[Figure]:
         curve = [("error", np.arange(1, len(rounds) + 1), 100 * rounds)]
         yield Figure(
             "rounds",
-            lines(curve, title="round", y_title="error in %", from_zero=True, whole=True),
+            lines(curve, title="round", y_title="error in %", from_zero=True, whole_numbers=True),
             "How the error fell",
             "Line of the error after each round",
             f"Residual of the {many} after each round of refinement; a curve that is flat at its end has converged. The "

@@ -11,7 +11,7 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..sequences import TwoStateHMM
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
-from .figures import heat_map, lines, means_map, shortened, strips
+from .figures import heat_map, lines, means_map, shorten, strips
 from .page import page
 from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -217,12 +217,12 @@ def _strip(rows: Table, lengths: Any, called: Sequence[str]) -> Figure:
     """The paths of the first sequences."""
     paths = [(stop - length, stop) for stop, length in zip(np.cumsum(lengths)[:_SEQUENCES], lengths, strict=False)]
     found = [(str(rows["sequence"].values[a]), np.asarray(rows["state"].values[a:b])) for a, b in paths if b > a]
-    kinds = [shortened(f"state {k}: {shows}", 40) for k, shows in enumerate(called)]
+    kinds = [shorten(f"state {k}: {shows}", 40) for k, shows in enumerate(called)]
     whole = len(lengths) <= _SEQUENCES and max(lengths) <= _STEPS
     few = f" of the first {_SEQUENCES} sequences" if len(lengths) > _SEQUENCES else ""
     which = "" if whole else f" The first {_STEPS} steps{few}."
     return Figure(
-        "paths", strips(found, kinds, title="step", most=_STEPS), "The states over time",
+        "paths", strips(found, kinds, title="step", max_steps=_STEPS), "The states over time",
         "Strips of the states over the steps; paths.csv holds the path", f"The most probable path of states.{which}",
     )  # fmt: skip
 
@@ -325,7 +325,7 @@ def _curves(steps: np.ndarray, states: Any, features: list[str], order: np.ndarr
     x = np.arange(1, len(steps) + 1)
     series = [("state", x, states[: len(steps)]), *((features[d], x, steps[:, d]) for d in order)]
     return Figure(
-        "curves", lines(series, steps=[0], title="step", whole=True), "The first steps",
+        "curves", lines(series, steps=[0], title="step", whole_numbers=True), "The first steps",
         "Path of states and columns over the first steps; paths.csv holds the path",
         "On top the most probable path of states through the first sequence, below it the columns that tell the states apart "
         "best. A state is at work where these jump to its means.",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..summaries import Answer, Column, Figure, Summary, Table, block, graded
-from .figures import heat_map, lines, shortened, thinned
+from .figures import heat_map, lines, shorten, thin_curve
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -142,14 +142,14 @@ def _shape(kurtosis: float) -> str:
 
 def _curves(values: np.ndarray, sources: np.ndarray, names: list[str]) -> tuple[Figure, Figure]:
     shown, width = min(sources.shape[1], _CURVES), values.shape[1]
-    curves = [(f"source {k}", *thinned(sources[:, k])) for k in range(shown)]
-    signals = [(name, *thinned(own)) for name, own in zip(names[:_SIGNALS], values.T, strict=False)]
+    curves = [(f"source {k}", *thin_curve(sources[:, k])) for k in range(shown)]
+    signals = [(name, *thin_curve(own)) for name, own in zip(names[:_SIGNALS], values.T, strict=False)]
     which = f"The first {shown} sources" if shown < sources.shape[1] else "Each source"
     cut = f" The first {_SIGNALS} of {width}." if width > _SIGNALS else ""
     return (
         Figure(
             "sources",
-            lines(curves, whole=True),
+            lines(curves, whole_numbers=True),
             "The sources over the rows",
             "Curves of the sources; sources.csv holds the numbers",
             f"{which} over the rows, in standard deviations. What moves alike in several signals should move in one source "
@@ -157,7 +157,7 @@ def _curves(values: np.ndarray, sources: np.ndarray, names: list[str]) -> tuple[
         ),
         Figure(
             "signals",
-            lines(signals, whole=True),
+            lines(signals, whole_numbers=True),
             "The signals as they came",
             "Curves of the signals",
             f"One curve for each column of the data, as it was given.{cut}",
@@ -175,7 +175,7 @@ def _map(model: Any, values: np.ndarray | None, names: list[str]) -> Figure:
     def hover(k: int, j: int) -> str:
         d = chosen[j]
         strength = f"{shares[d, k]:+.2f} of its standard deviations\nweight {model.mixing_[d, k]:.4g}"
-        return f"{rows[k]} in {shortened(names[d])}\n{strength}"
+        return f"{rows[k]} in {shorten(names[d])}\n{strength}"
 
     cut = " The 60 signals with the largest." if len(names) > _MAP_COLUMNS else ""
     return Figure(

@@ -17,7 +17,7 @@ from .._validation import number_table
 from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
-from .figures import beside, heat_map, named_bars, shortened
+from .figures import dot_plot, heat_map, horizontal_bars, shorten
 from .page import page
 from .parts import count, evidence_of, evidence_parts, grades_say, largest, listing, mean_error
 
@@ -160,14 +160,14 @@ def _answer(model: Any, labels: Names, measures: Sequence[Mapping[str, Any]]) ->
     measured = [one for one in measures if np.isfinite(one["value"]) and np.isfinite(one["plain"])]
     if measured:
         ours, plain = (np.array([one[name] for one in measured]) for name in ("value", "plain"))
-        data = beside(
+        data = dot_plot(
             [one["name"] for one in measured], {"this model": ours, "most frequent labels": plain}, None, title=""
         )
         told = "How good the predictions are", "On rows that were not learned from, the higher the better."
         label = "Dots of how good the predictions are; metrics.csv holds the numbers"
     else:
         names, shares = [labels[label] for label in frequent], model.label_frequencies_[frequent]
-        data = named_bars(names, shares, title="share of the documents")
+        data = horizontal_bars(names, shares, title="share of the documents")
         told, label = ("The labels", f"The {len(frequent)} most frequent labels."), "Bars of how frequent labels are"
     return Answer("Which labels does a new document get?", words, Figure("labels", data, told[0], label, told[1]))
 
@@ -292,8 +292,8 @@ def _pair(together: np.ndarray, n_rows: int, names: list[str], i: int, j: int) -
     """What the cell of two labels, together in so many rows, says when it is pointed at."""
     both, own, other = int(together[i, j]), together[i, i], together[j, j]
     if i == j:
-        return f"{shortened(names[i])}\n{count(both, 'document')}, {both / n_rows:.1%} of all"
-    pair = f"{shortened(names[i])} and {shortened(names[j])}"
+        return f"{shorten(names[i])}\n{count(both, 'document')}, {both / n_rows:.1%} of all"
+    pair = f"{shorten(names[i])} and {shorten(names[j])}"
     if not both:
         return f"{pair}\nno document has both"
     times = both * n_rows / (own * other)

@@ -12,7 +12,7 @@ from scipy import sparse
 from ..deep.agreement import agreements, encoded
 from ..deep.edges import members, switched, unit_names
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
-from .figures import PALETTE, bars, links, shortened
+from .figures import PALETTE, bars, links, shorten
 from .noisy_or import frequencies, heights_of, percent
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing
@@ -48,7 +48,7 @@ def summarize_network(
     Summary
 
     """
-    names = column_names(columns, model.n_features_in_, X=Y, what="network")
+    names = column_names(columns, model.n_features_in_, X=Y, noun="network")
     sizes, units = [layer.shape[0] for layer in model.layers_], units_of(model, names)
     where = "" if len(sizes) == 1 else f" in {len(sizes)} layers ({', '.join(f'{size:,}' for size in sizes)})"
     rows = "" if Y is None else f", from {count(Y.shape[0], 'row')}"
@@ -95,7 +95,7 @@ def _words_and_picture(model: Any, units: Table, names: Sequence[str]) -> tuple[
          i % len(PALETTE), f"{percent(on_in[u])} of the rows, {count(int(layer[u].sum()), 'column')}")
         for i, u in enumerate(first)
     ]  # fmt: skip
-    right = [(shortened(names[d]), f"{names[d]}\nof {count(int(rare[d]), 'unit')}") for d in columns]
+    right = [(shorten(names[d]), f"{names[d]}\nof {count(int(rare[d]), 'unit')}") for d in columns]
     edges = [(i, j, 0.4) for i, j in np.argwhere(shown)]
     data = links(left, right, edges, (heights_of(shown.astype(float)), np.arange(len(columns)) + 0.5))
     caption = f"The units that are on most often, each with {_OF_EACH} of its columns; the table below has all."

@@ -12,7 +12,7 @@ from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded, histogram
 from ._any import summarize_any
 from .dictionary import row_errors
-from .figures import PALETTE, heat_map, lines, overlaid, picture, thinned
+from .figures import PALETTE, heat_map, lines, overlaid, picture, thin_curve
 from .page import page
 from .parts import component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -410,7 +410,7 @@ def _spectra(seen: _Seen) -> tuple[Figure, ...]:
     """The components over the columns, where these have numbers as names."""
     if seen.axis is None:
         return ()
-    curves = [(k, *thinned(component)) for k, component in enumerate(seen.model.components_[:_OVERLAID])]
+    curves = [(k, *thin_curve(component)) for k, component in enumerate(seen.model.components_[:_OVERLAID])]
     series = [(f"component {k}", seen.axis[places - 1], heights) for k, places, heights in curves]
     size, figure = len(seen.called), overlaid(series, title="column", y_title="entry")
     cut = f" The first {_OVERLAID} of {size}." if size > _OVERLAID else ""
@@ -424,7 +424,7 @@ def _rounds(seen: _Seen) -> tuple[Figure, ...]:
     if not seen.model.refine or len(rounds) < 2:
         return ()
     curve = [("log-likelihood", np.arange(1, len(rounds) + 1), rounds)]
-    figure = lines(curve, title="round", y_title="nats", whole=True)
+    figure = lines(curve, title="round", y_title="nats", whole_numbers=True)
     caption = (
         f"Likelihood of the {seen.one}s after each round of polish, in which components and weights are fitted in turn; a "
         "curve that is flat at its end has converged."

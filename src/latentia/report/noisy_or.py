@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
-from .figures import PALETTE, links, shortened, spectrum
+from .figures import PALETTE, links, shorten, spectrum
 from .page import page
 from .parts import count, evidence_of, grades_say, largest, listing, short_number
 
@@ -323,7 +323,7 @@ def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: flo
     called = [cause_name(model, k, names, threshold) for k in range(len(shown))]
     return links(
         [(str(k), _hover_of_cause(model, k, names, threshold), k % len(PALETTE), one) for k, one in enumerate(called)],
-        [(shortened(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
+        [(shorten(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
         [(k, i, shown[k, i]) for k, i in edges],
         (heights_of(shown), np.arange(len(order)) + 0.5),
     )
@@ -348,7 +348,7 @@ def heights_of(strengths: np.ndarray) -> np.ndarray:
 
 def _hover_of_cause(model: Any, cause: int, names: list[str], threshold: float) -> str:
     first = strongest_findings(model.strengths_[cause], threshold, 12)
-    listed = [f"{shortened(names[i], 40)} {percent(model.strengths_[cause, i])}" for i in first]
+    listed = [f"{shorten(names[i], 40)} {percent(model.strengths_[cause, i])}" for i in first]
     called, share = cause_name(model, cause, names, threshold), percent(model.priors_[cause])
     return "\n".join([f"cause {cause}: {called}\non in {share} of the rows", *listed])
 
@@ -356,7 +356,7 @@ def _hover_of_cause(model: Any, cause: int, names: list[str], threshold: float) 
 def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.ndarray, threshold: float) -> str:
     first = strongest_findings(model.strengths_[:, finding], threshold)
     listed = [f"{cause_name(model, k, names, threshold)} {percent(model.strengths_[k, finding])}" for k in first]
-    heading = f"{shortened(names[finding], 40)}, in {percent(frequency[finding])} of the rows"
+    heading = f"{shorten(names[finding], 40)}, in {percent(frequency[finding])} of the rows"
     return "\n".join([heading, *listed, f"without any cause {percent(model.leak_[finding])}"])
 
 

@@ -26,7 +26,7 @@ from ..topics.prevalence import Prevalence
 from ..words import texts_of
 from ._effects import effects_lines, effects_parts
 from ._prevalence import prevalence_figures, prevalence_lines, prevalence_tables
-from .figures import named_bars
+from .figures import horizontal_bars
 from .page import page
 from .parts import Mark, component_marks, count, evidence_of, grades_say, largest, listing
 
@@ -319,7 +319,7 @@ def _answer(topics: Sequence[dict[str, Any]], titles: Sequence[str]) -> Answer:
         f"{count(len(topics), 'topic')}, called by their {how}: {listing(named, comma='; ')}.",
         Figure(
             "shares",
-            named_bars(called, shares, hover=hover, colours=keys, title="share of the corpus"),
+            horizontal_bars(called, shares, hover=hover, colours=keys, title="share of the corpus"),
             "The topics by their shares",
             "Bars of the shares of topics; the table below holds the same topics",
             f"Blue: supported by the data; yellow: with care; brown: not supported; grey: not measured.{some}",

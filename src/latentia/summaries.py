@@ -91,7 +91,7 @@ class Column:
 
     def written(self, value: Any) -> str:
         """A value as files have it; nothing where it is None."""
-        return _written(self.text, value)
+        return _format_value(self.text, value)
 
     def shown(self, value: Any) -> str:
         """A value as pages and the screen have it."""
@@ -99,22 +99,22 @@ class Column:
             return self.between.join(self.words(value)[: self.most])
         if self.kind == "share" and self.short is None and value is not None:
             return f"{100 * value:.1f}%"
-        return _written(self.text if self.short is None else self.short, value)
+        return _format_value(self.text if self.short is None else self.short, value)
 
     def printed(self, value: Any) -> str:
         """A value as the screen has it."""
-        return self.shown(value) if self.screen is None else _written(self.screen, value)
+        return self.shown(value) if self.screen is None else _format_value(self.screen, value)
 
     def words(self, value: Any) -> list[str]:
         """The entries of a value of several, as texts."""
-        return [one if isinstance(one, str) else f"{one[0]} {self.number(one[1])}" for one in value]
+        return [item if isinstance(item, str) else f"{item[0]} {self.number(item[1])}" for item in value]
 
     def number(self, value: float) -> str:
         """The number of an entry."""
-        return _written(self.short or "", value)
+        return _format_value(self.short or "", value)
 
 
-def _written(form: str | Callable[[Any], str], value: Any) -> str:
+def _format_value(form: str | Callable[[Any], str], value: Any) -> str:
     if value is None:
         return ""
     return form(value) if callable(form) else format(value, form)
@@ -122,26 +122,26 @@ def _written(form: str | Callable[[Any], str], value: Any) -> str:
 
 def block(names: Sequence[object], values: Any, text: str = ".8g") -> tuple[Column, ...]:
     """The columns of an array (n, D), which only files have."""
-    return tuple(Column(str(name), own, text, where="f") for name, own in zip(names, np.asarray(values).T, strict=True))
+    return tuple(Column(str(name), column, text, where="f") for name, column in zip(names, np.asarray(values).T, strict=True))
 
 
-def graded(
+def grade_columns(
     evidence: Evidence, n: int, name: str = "expected error", *, unit: str = "", meaning: str = ""
 ) -> tuple[Column, ...]:
     """Whether each of ``n`` components is found again, where that was measured, its expected error and its grade."""
     errors, components = evidence.component_errors, evidence.components
     measured = [None] * n if errors is None else [float(error) for error in errors]
-    grades = [one.grade for one in components] if len(components) == n else [""] * n
+    grades = [component.grade for component in components] if len(components) == n else [""] * n
     error = Column(name, measured, ".4f", ".2f", unit=unit, head="error", where="sf", meaning=meaning)
     grade = Column("grade", grades, kind="grade", heading=error.title)
-    found = evidence.of_components.found_again
-    if found is None or len(found) != n:
+    found_again = evidence.of_components.found_again
+    if found_again is None or len(found_again) != n:
         return error, grade
-    says = (
+    explanation = (
         f"Whether fits on {parts_text(evidence.nouns)} have the same one: yes from 75%, mostly from 50%. It says "
         "nothing of numbers."
     )
-    again = Column("found again", found, ".3f", again_text, kind="text", where="psf", meaning=says)
+    again = Column("found again", found_again, ".3f", again_text, kind="text", where="psf", meaning=explanation)
     return again, error, grade
 
 
@@ -227,19 +227,19 @@ class Table:
     def rows(self) -> list[dict[str, Any]]:
         """A dictionary a row, by the names of all columns."""
         names = [column.name for column in self.columns]
-        values = zip(*(map(_plain, column.values) for column in self.columns), strict=True)
+        values = zip(*(map(_to_python, column.values) for column in self.columns), strict=True)
         return [dict(zip(names, row, strict=True)) for row in values]
 
     def to_frame(self) -> Any:
         """All columns as a data frame of pandas, or of polars after ``sklearn.set_config(transform_output="polars")``."""
-        return new_frame({column.name: list(map(_plain, column.values)) for column in self.columns}, "Table.to_frame")
+        return new_frame({column.name: list(map(_to_python, column.values)) for column in self.columns}, "Table.to_frame")
 
     def texts(self) -> Iterator[list[str]]:
         """The rows of its file, after the line of headings."""
         columns = self.of("file")
-        write = [partial(_written, column.text) for column in columns]
+        write = [partial(_format_value, column.text) for column in columns]
         for row in zip(*(column.values for column in columns), strict=True):
-            yield [one(value) for one, value in zip(write, row, strict=True)]
+            yield [format_cell(value) for format_cell, value in zip(write, row, strict=True)]
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file as CSV, with a line of headings."""
@@ -259,16 +259,16 @@ def write_csv(path: str | os.PathLike[str], header: Sequence[str], rows: Iterabl
     """
     with whole_file(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         writer = csv.writer(file)
-        writer.writerow(map(_without_formula, header))
-        writer.writerows(map(_without_formula, row) for row in rows)
+        writer.writerow(map(_escape_formula, header))
+        writer.writerows(map(_escape_formula, row) for row in rows)
 
 
-def _without_formula(cell: Any) -> Any:
+def _escape_formula(cell: Any) -> Any:
     starts = isinstance(cell, str) and cell.startswith(_FORMULA_STARTS)
     return f"'{cell}" if starts and not _NUMBER.fullmatch(cell) else cell
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -423,25 +423,25 @@ class Summary:
     @property
     def tables(self) -> dict[str, Table]:
         """Its tables by name, and that of the evidence."""
-        found = {
+        tables = {
             table.name: table
             for part in self._all
             for table in ((part,) if isinstance(part, Table) else part.tables if isinstance(part, Section) else ())
         }
         rows = self.evidence.rows()
         names = list(rows[0]) if rows else []
-        return found | {"evidence": Table("evidence", tuple(Column(one, [row[one] for row in rows]) for one in names))}
+        return tables | {"evidence": Table("evidence", tuple(Column(name, [row[name] for row in rows]) for name in names))}
 
     @property
     def figures(self) -> dict[str, Mapping[str, Any]]:
         """Its figures by name."""
-        found: dict[str, Mapping[str, Any]] = {}
+        figures: dict[str, Mapping[str, Any]] = {}
         for part in self._all:
             if isinstance(part, Figure):
-                found[part.name] = part.data
+                figures[part.name] = part.data
             elif isinstance(part, Section):
-                found |= part.figures
-        return found
+                figures |= part.figures
+        return figures
 
     @property
     def data(self) -> dict[str, Any]:
@@ -451,8 +451,8 @@ class Summary:
     @property
     def glossary(self) -> list[tuple[str, str]]:
         """Terms and what they mean: of the tables and figures in their order, then others."""
-        told: list[tuple[str, str]] = []
+        terms: list[tuple[str, str]] = []
         for part in self._all:
             entries = part.columns if isinstance(part, Table) else (part,) if isinstance(part, Figure) else ()
-            told += [(one.term or one.title, one.meaning) for one in entries if one.meaning]
-        return [*told, *self.reading]
+            terms += [(entry.term or entry.title, entry.meaning) for entry in entries if entry.meaning]
+        return [*terms, *self.reading]

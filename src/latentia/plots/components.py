@@ -13,10 +13,10 @@ from ..report.figures import PALETTE, dot_plot, links, overlaid, shorten
 from ..report.nmf import axis_of
 from ..report.noisy_or import heights_of, placed
 from ..report.parts import largest
-from ._axes import INK, as_written, attribute, column_names, entry, heat, names_of_all, new_axes
+from ._axes import INK, without_formulas, attribute, column_names, entry, heat, check_names, new_axes
 from .figures import plot_figure
 
-_COLUMNS, _COEFFICIENTS, _FINDINGS, _THRESHOLD = 40, 40, 40, 0.05
+_N_COLUMNS, _N_COEFFICIENTS, _N_FINDINGS, _THRESHOLD = 40, 40, 40, 0.05
 _VECTORS = dict.fromkeys(("MixtureMethods", "ContrastiveGaussianMixture", "SpectralHMM"), "means_") | {
     "TensorICA": "mixing_", "MomentMultiLabelClassifier": "word_probabilities_", "Estimator": "components_",
 }  # fmt: skip
@@ -25,7 +25,7 @@ _WEIGHTS = {
 }  # fmt: skip
 
 
-@as_written
+@without_formulas
 def plot_components(
     model: Any,
     *,
@@ -33,7 +33,7 @@ def plot_components(
     kind: str = "heat",
     shape: Sequence[int] | None = None,
     columns: Sequence[str] | None = None,
-    n_columns: int = _COLUMNS,
+    n_columns: int = _N_COLUMNS,
     ax: Any = None,
 ) -> Any:
     """Draw the components of a model of vectors: a heat map, curves, or pictures.
@@ -68,21 +68,21 @@ def plot_components(
     values = values[:n]
     if shape is not None:
         return _pictures(values, shape, ax)
-    names, called = column_names(model, values.shape[1], columns), [f"{model.nouns[0]} {k}" for k in range(len(values))]
+    names, labels = column_names(model, values.shape[1], columns), [f"{model.nouns[0]} {k}" for k in range(len(values))]
     if kind == "lines":
         places = axis_of(names)
         x = np.arange(len(names)) if places is None else places
-        curves = [(name, x, row) for name, row in zip(called, values, strict=True)]
+        curves = [(name, x, row) for name, row in zip(labels, values, strict=True)]
         return plot_figure(overlaid(curves, title="column", y_title=title or "entry", exact=True), ax=ax)
     chosen = np.sort(largest(((values - values.mean(axis=0)) ** 2).sum(axis=0), n_columns))
-    return heat(ax, values[:, chosen], called, [names[d] for d in chosen], column_title=title)
+    return heat(ax, values[:, chosen], labels, [names[d] for d in chosen], column_title=title)
 
 
 def _vectors(model: Any) -> tuple[np.ndarray, str]:
     """Components as rows (K, D), and what they are where that is not plain."""
     name = entry(model, _VECTORS, "components")
-    found = attribute(model, name, "components that are vectors")
-    vectors = np.hstack(found) if isinstance(found, list) else np.asarray(found)
+    value = attribute(model, name, "components that are vectors")
+    vectors = np.hstack(value) if isinstance(value, list) else np.asarray(value)
     if vectors.ndim != 2:
         raise LatentiaError(f"The components of this {type(model).__name__} are no vectors.")
     if name == "mixing_":
@@ -102,9 +102,9 @@ def _pictures(values: np.ndarray, shape: Sequence[int], ax: Any) -> Any:
     return ax
 
 
-@as_written
+@without_formulas
 def plot_coefficients(
-    model: Any, *, n: int = _COEFFICIENTS, columns: Sequence[str] | None = None, ax: Any = None
+    model: Any, *, n: int = _N_COEFFICIENTS, columns: Sequence[str] | None = None, ax: Any = None
 ) -> Any:
     """Draw coefficients, or couplings, with bars of their expected errors, beside those of simpler methods.
 
@@ -129,24 +129,24 @@ def plot_coefficients(
     names, errors = column_names(model, model.n_features_in_, columns), model.evidence_.component_errors
     title = "coefficient, in the units of the data"
     if kind == "couplings":
-        values, title, others = model.couplings_, "coupling", {}
+        values, title, simpler_answers = model.couplings_, "coupling", {}
         names = [f"{shorten(names[i], 14)}, {shorten(names[j], 14)}" for i, j in model.edges_]
     else:
         values = np.ravel(model.coef_)
-        others = {} if kind == "logistic" else {"U alone": model.naive_coef_, "V as covariates": model.covariates_coef_}
+        simpler_answers = {} if kind == "logistic" else {"U alone": model.naive_coef_, "V as covariates": model.covariates_coef_}
         if errors is not None:  # relative to the size of all, columns in standard deviations
             errors = errors * np.sqrt(np.mean((values * model.scale_) ** 2)) / model.scale_
     chosen = np.sort(largest(np.abs(values), n))
-    answers = {name: np.ravel(found)[chosen] for name, found in {"this fit": values, **others}.items()}
-    own = None if errors is None else errors[chosen]
-    return plot_figure(dot_plot([names[d] for d in chosen], answers, own, title=title, exact=True), ax=ax)
+    answers = {name: np.ravel(answer)[chosen] for name, answer in {"this fit": values, **simpler_answers}.items()}
+    chosen_errors = None if errors is None else errors[chosen]
+    return plot_figure(dot_plot([names[d] for d in chosen], answers, chosen_errors, title=title, exact=True), ax=ax)
 
 
-@as_written
+@without_formulas
 def plot_network(
     model: Any,
     *,
-    n_findings: int = _FINDINGS,
+    n_findings: int = _N_FINDINGS,
     threshold: float = _THRESHOLD,
     columns: Sequence[str] | None = None,
     ax: Any = None,
@@ -175,17 +175,17 @@ def plot_network(
     chosen = placed(strengths, threshold, n_findings)
     if not len(chosen):
         raise LatentiaError("No cause is as strong as that.", parameter="threshold", value=threshold)
-    shown = strengths[:, chosen]
-    left, heights = [(str(k), "", k % len(PALETTE)) for k in range(len(shown))], heights_of(shown)
-    right = [(shorten(names[i], 30), "") for i in chosen]
-    edges = [(k, i, shown[k, i]) for k, i in np.argwhere(shown >= max(threshold, 1e-12))]
-    ax = plot_figure(links(left, right, edges, (heights, np.arange(len(chosen)) + 0.5), exact=True), ax=ax)
+    chosen_strengths = strengths[:, chosen]
+    circles, heights = [(str(k), "", k % len(PALETTE)) for k in range(len(chosen_strengths))], heights_of(chosen_strengths)
+    dots = [(shorten(names[i], 30), "") for i in chosen]
+    edges = [(k, i, chosen_strengths[k, i]) for k, i in np.argwhere(chosen_strengths >= max(threshold, 1e-12))]
+    ax = plot_figure(links(circles, dots, edges, (heights, np.arange(len(chosen)) + 0.5), exact=True), ax=ax)
     for prior, height in zip(model.priors_, heights, strict=True):
         ax.text(-0.06, height, f"in {100 * prior:.0f}%", va="center", ha="right", size=8, color=INK)
     return ax
 
 
-@as_written
+@without_formulas
 def plot_connectivity(model: Any, *, ax: Any = None) -> Any:
     """Draw the weights of edges between communities, as the model has them, relative to the largest.
 
@@ -206,7 +206,7 @@ def plot_connectivity(model: Any, *, ax: Any = None) -> Any:
     return heat(ax, values / (float(values.max()) or 1.0), names, names, row_title=row, column_title=column)
 
 
-@as_written
+@without_formulas
 def plot_transitions(model: Any, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
     """Draw the probabilities of the next state (columns) given the present one (rows).
 
@@ -224,5 +224,5 @@ def plot_transitions(model: Any, *, names: Sequence[str] | None = None, ax: Any 
     matplotlib.axes.Axes
     """
     matrix = attribute(model, "transmat_", "transitions")
-    labels = names_of_all(names, [str(k) for k in range(len(matrix))], "states")
+    labels = check_names(names, [str(k) for k in range(len(matrix))], "states")
     return heat(ax, matrix, labels, labels, row_title="from state", column_title="to state")

@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Callable[..., Path]:
     if name == "write_report":
         return module.write_report
     summarize = getattr(module, name.replace("write", "summarize").removesuffix("_report"))
-    return globals().setdefault(name, import_module(".page", __name__).written(summarize))
+    return globals().setdefault(name, import_module(".page", __name__).make_writer(summarize))
 
 
 def __dir__() -> list[str]:

@@ -19,7 +19,7 @@ from ..contrastive import (
 )  # fmt: skip
 from ..evidence import Evidence
 from ..nmf import ApproximateNMF, PoissonNMF
-from ..summaries import Answer, Column, Figure, Summary, Table, graded
+from ..summaries import Answer, Column, Figure, Summary, Table, grade_columns
 from .figures import heat_map, horizontal_bars
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
@@ -117,7 +117,7 @@ def _table(
             *(() if shares is None else (Column("share", shares, kind="share"),)),
             *((Column("what it is", labels, kind="text"),) if labels else ()),
             *((Column("strongest columns", strongest, short=short_number, kind="words"),) if any(strongest) else ()),
-            *graded(evidence, size, meaning=meaning),
+            *grade_columns(evidence, size, meaning=meaning),
         ),
         title=f"All {plural}",
         hint=("With the columns that distinguish each, and its values there." if any(strongest) else "") + cut,

@@ -11,7 +11,7 @@ from ..datasets.graphs import graph_of
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
 from ..moments import Graph
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from ._graph import Pie, draw_graph
 from .figures import PALETTE as BASIC
 from .figures import heat_map, horizontal_bars, spectrum
@@ -136,7 +136,7 @@ def communities_of(model: Any, graph: Graph | _Expected, threshold: float = 0.1)
             Column("size", shares.sum(axis=0), ".6g", where="f"),
             Column("share", model.weights_, ".6f", kind="share", meaning=_share(model)),
             Column("nodes", some.sum(axis=0), short=",", where="pf"),
-            *graded(evidence, len(ends), meaning=_ERROR + grades_say(evidence, "a community", _OTHERS)),
+            *grade_columns(evidence, len(ends), meaning=_ERROR + grades_say(evidence, "a community", _OTHERS)),
             Column("inside", inside, ".4f", ".0%", where="pf"),
             Column("inside by chance", chance, ".4f", ".0%", heading="By chance", where="pf"),
             Column(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..evidence import Evidence
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
 from .figures import bars, dot_plot, heat_map, shorten
 from .page import page
@@ -215,7 +215,7 @@ def _table(seen: _Seen, target: str, found: Mapping[str, float]) -> Table:
     scaled = ", which were brought to standard deviation 1 first" if seen.scaling else ""
     return Table(
         "components",
-        (key, *before, *graded(evidence, size, unit=unit, meaning=says), *after),
+        (key, *before, *grade_columns(evidence, size, unit=unit, meaning=says), *after),
         title="The three parts" if noun == "part" else f"All {noun}s",
         hint=_HINTS[noun].format(adds=adds, scaled=scaled, unit=seen.unit, u=seen.u) + cut,
         file="" if noun == "part" else FILES[kind],
@@ -360,7 +360,7 @@ def _files(seen: _Seen) -> list[Table]:
     """Tables that only files have."""
     model, kind, names, found = seen.model, seen.kind, seen.names, []
     if kind == "components":
-        errors = graded(evidence_of(model), 3)[-2:]
+        errors = grade_columns(evidence_of(model), 3)[-2:]
         cells = [
             (part, f"s{part + 1}", *(one.values[part] for one in errors), a, b, value)
             for part, own in enumerate((names, names, seen.names_v))

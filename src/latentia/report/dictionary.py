@@ -12,7 +12,7 @@ from ..dictionary.codes import needed, sparse_codes
 from ..dictionary.codes import row_errors as row_errors
 from ..dictionary.patches import as_grey, psnr
 from ..exceptions import LatentiaError
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .figures import bars, heat_map, lines, picture
 from .mixture import scaling_of
 from .page import page
@@ -165,7 +165,7 @@ def _table(model: Any, names: list[str], named: bool, of_columns: bool, one: str
             Column("usage", model.usage_, ".6f", _used, kind="share", heading="Used in", head="used in",
                    meaning=f"The share of the {many} in whose code the atom is."),
             *strongest,
-            *graded(evidence, m, meaning=error),
+            *grade_columns(evidence, m, meaning=error),
             *block(names, model.components_),
         ),
         "All atoms", cut + ("Strongest are the columns of most weight." if strongest else ""), "atoms.csv",

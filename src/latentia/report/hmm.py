@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..sequences import TwoStateHMM
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .figures import heat_map, lines, means_map, shorten, strips
 from .page import page
 from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
@@ -142,7 +142,7 @@ def _first(model: Any, symbols: bool, evidence: Any) -> tuple[Column, ...]:
         Column("state", range(size), kind="key", meaning=state),
         Column("share", model.weights_, ".6f", kind="share", term="Share, mean stay, starts", meaning=share),
         Column("mean stay", mean_stays(model.transmat_), short=_stay, where="ps"),
-        *graded(evidence, size, unit="l1 of 2" if symbols else "standard deviations", meaning=error),
+        *grade_columns(evidence, size, unit="l1 of 2" if symbols else "standard deviations", meaning=error),
         Column("start probability", model.startprob_, ".6f", ".0%", heading="Starts", where="pf"),
     )
 

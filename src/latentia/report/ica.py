@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..summaries import Answer, Column, Figure, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Summary, Table, block, grade_columns
 from .figures import heat_map, lines, shorten, thin_curve
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
@@ -103,7 +103,7 @@ def _table(model: Any, sources: np.ndarray | None, names: list[str], evidence: A
             Column("kurtosis", kurtosis, ".4f", ".2f", meaning=_KURTOSIS),
             Column("shape", [_shape(value) for value in kurtosis], kind="text", where="p"),
             Column("strongest in", told, short=SIGNED, kind="words", where="ps"),
-            *graded(evidence, len(kurtosis), "expected crosstalk", meaning=_crosstalk(evidence)),
+            *grade_columns(evidence, len(kurtosis), "expected crosstalk", meaning=_crosstalk(evidence)),
             *block(names, model.components_),
         ),
         title="All sources",

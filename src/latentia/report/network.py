@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..deep.agreement import agreements, encoded
 from ..deep.edges import members, switched, unit_names
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, grade_columns
 from .figures import PALETTE, bars, links, shorten
 from .noisy_or import frequencies, heights_of, percent
 from .page import page
@@ -153,7 +153,7 @@ def units_of(model: Any, columns: Sequence[str]) -> Table:
             Column("unit", range(len(on))),
             Column("layer", found.layers, where="sf" if several else "f"),
             Column("on in", np.concatenate(model.densities_), ".6f", percent),
-            *graded(evidence_of(model), len(on)),
+            *grade_columns(evidence_of(model), len(on)),
             Column("switches on", on, "; ".join, _few, kind="text", head="" if several or not _real(model) else "raises"),
             Column("switches off", off, "; ".join, where="f"),
             Column("undetermined", found.undetermined, where="f"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded, histogram
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns, histogram
 from ._any import summarize_any
 from .dictionary import row_errors
 from .figures import PALETTE, heat_map, lines, overlaid, picture, thin_curve
@@ -173,7 +173,7 @@ def summarize_counts(
     found = (
         Column("component", range(size)),
         Column("share", model.weights_, ".6f"),
-        *graded(summary.evidence, size),
+        *grade_columns(summary.evidence, size),
         *block(columns, model.components_),
     )
     return replace(
@@ -244,7 +244,7 @@ def _table(seen: _Seen) -> Table:
             Column(
                 "share", seen.mean_shares, ".6f", kind="share", meaning=f"{share}, and on average over all of them."
             ),
-            *graded(evidence, size, meaning=error),
+            *grade_columns(evidence, size, meaning=error),
             Column("taken from", seen.called, kind="text", where="ps", meaning=_TAKEN.format(one, taken)),
             *((listed,) if alone else ()),
             *block(seen.names, model.components_),

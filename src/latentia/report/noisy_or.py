@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .figures import PALETTE, links, shorten, spectrum
 from .page import page
 from .parts import count, evidence_of, grades_say, largest, listing, short_number
@@ -155,7 +155,7 @@ def _table(model: Any, evidence: Any, names: list[str], threshold: float) -> Tab
                 "error of prevalence", [None] * size if model.prior_errors_ is None else model.prior_errors_, ".6f", percent,
                 heading="Give or take", head="+/-", empty="as given" if fixed else "not measured",
             ),
-            *graded(evidence, size, meaning=error),
+            *grade_columns(evidence, size, meaning=error),
             Column(
                 "its findings", told, short=".0%", kind="words", where="p", most=_STRONGEST,
                 empty=f"none of {100 * threshold:.3g}% or more", term="Strength", meaning=strength,

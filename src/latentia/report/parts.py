@@ -122,15 +122,15 @@ def _grades(evidence: Evidence) -> list[tuple[Mark, int, str]]:
     """Count the components of each grade, with their share of the data."""
     rows = []
     for grade in GRADES:
-        graded = evidence.components.of(grade)
-        if graded:
-            has_shares = all(component.share is not None for component in graded)
+        grade_columns = evidence.components.of(grade)
+        if grade_columns:
+            has_shares = all(component.share is not None for component in grade_columns)
             share = (
-                f"{sum(component.share or 0.0 for component in graded):.0%} of the {evidence.nouns[2]}"
+                f"{sum(component.share or 0.0 for component in grade_columns):.0%} of the {evidence.nouns[2]}"
                 if has_shares
                 else ""
             )
-            rows.append((mark_of(grade), len(graded), share))
+            rows.append((mark_of(grade), len(grade_columns), share))
     return rows
 
 

@@ -20,7 +20,7 @@ from ..exceptions import LatentiaError
 from ..metrics import l1_distances
 from ..metrics.relevance import RELEVANCE, other_topics, relevance
 from ..passes import Blocks
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from ..topics import AnchorTopics, EmbeddingTopics, SingleTopicModel
 from ..topics.prevalence import Prevalence
 from ..words import texts_of
@@ -241,7 +241,7 @@ def _columns(model: Any, evidence: Evidence) -> tuple[Column, ...]:
         Column("topic", range(size), meaning=_TOPIC.format(_ONE if _of_one_topic(model) else _MANY)),
         *((Column("name", names, kind="text", heading="Name"),) if any(names) else ()),
         Column("share", _shares(model), ".6f", kind="share"),
-        *graded(evidence, size, unit=unit, meaning=meaning.format(grades)),
+        *grade_columns(evidence, size, unit=unit, meaning=meaning.format(grades)),
     )
     if not isinstance(model, AnchorTopics):
         return known

@@ -1,4 +1,4 @@
-"""How a summary is printed and shown in notebooks: its verdict, and the first rows of its main table."""
+"""Text and notebook views of a summary: its verdict, and the first rows of its main table."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from ._control_characters import escape_controls
 
-_MAX_LINES, _WIDTH = 40, 100  # A screenful; with the evidence's own lines at most 6,000 characters.
+_MAX_LINES, _WIDTH = 40, 100  # A screenful; with the lines of the evidence at most 6,000 characters.
 _LEFT_ALIGNED = "text", "name", "words", "grade"
 
 
 def summary_text(summary: Any) -> str:
-    """Return the title, the evidence, and as many rows of the main table as fit into forty lines."""
+    """Return the title, the evidence, and the rows of the main table that fit into forty lines."""
     lines = [*textwrap.wrap(f"{summary.title}: {summary.says}", _WIDTH), "", *str(summary.evidence).splitlines()]
     table, names = _main_table(summary), ", ".join(summary.tables)
     closing = textwrap.wrap(f"All tables, by name in .tables: {names}.", _WIDTH)[:3]
@@ -42,7 +42,7 @@ def summary_page(summary: Any) -> str:
 
 
 def _shorten(line: str) -> str:
-    """Return a line that ends between two words where it would be too long."""
+    """Shorten a long line at the end of a word."""
     return line if len(line) <= _WIDTH else f"{line[:_WIDTH].rsplit(' ', 1)[0].rstrip(',')} …"
 
 
@@ -52,7 +52,7 @@ def _main_table(summary: Any) -> Any:
 
 
 def _columns(table: Any) -> list[Any]:
-    """Return the columns of the screen, those of several entries last."""
+    """Return the columns of the screen, lists of words last."""
     return sorted(table.of("screen"), key=lambda column: column.kind == "words")
 
 

@@ -1,4 +1,4 @@
-"""What all pictures share: axes, colours of components and grades, what they read of models, heat maps."""
+"""Common parts of all plots: axes, colours of components and grades, access to models, heat maps."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ GRADES = {
     "not measured": (PALE, "o"),
     "not supported": (PALETTE[5], "X"),
 }
-"""Colour and marker of each grade, of a component or of a fit; the best comes first."""
+"""Colour and marker of each grade, the best first."""
 
 _SEQUENTIAL, _DIVERGING = ("#ffffff", "#6ba9d1", "#00507d"), ("#8f3400", "#dd9a6f", "#ffffff", "#6ba9d1", "#00507d")
-_MAX_ANNOTATED_CELLS = 400  # cells that still have room for their numbers
-_WHITE_TEXT_FROM = 0.6  # of the range, from where on numbers in cells are white
+_MAX_ANNOTATED_CELLS = 400  # Larger maps have no room for numbers.
+_WHITE_TEXT_FROM = 0.6  # of the range; numbers in darker cells are white
 _MAX_WIDTH, _MAX_HEIGHT = 14.0, 30.0  # inches
 
 P = ParamSpec("P")
@@ -32,8 +32,8 @@ P = ParamSpec("P")
 # --- axes -----------------------------------------------------------------------------------------------------------
 
 
-def without_formulas(plot: Callable[P, Any]) -> Callable[P, Any]:
-    """Wrap a function that draws: no name in its axes is a formula of matplotlib, whatever dollars it has."""
+def disable_formulas(plot: Callable[P, Any]) -> Callable[P, Any]:
+    """Decorate a function that draws: text with dollar signs is shown as it is, not as a formula."""
 
     @functools.wraps(plot)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -47,7 +47,7 @@ def without_formulas(plot: Callable[P, Any]) -> Callable[P, Any]:
             for text in ax.figure.findobj(Text):
                 if (
                     "$" in text.get_text() and "mathdefault" not in text.get_text()
-                ):  # Numbers of a logarithmic axis have it.
+                ):  # Tick labels of logarithmic axes are formulas.
                     text.set_parse_math(False)
         return axes
 
@@ -55,14 +55,14 @@ def without_formulas(plot: Callable[P, Any]) -> Callable[P, Any]:
 
 
 def make_axes(ax: Any, n: int, across: int, width: float, height: float, **options: Any) -> np.ndarray:
-    """The n axes that were given, or those of a new figure, up to ``across`` side by side, of this size in inches each."""
+    """Return the n given axes, or those of a new figure with up to ``across`` side by side, each of this size in inches."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
 
     if ax is not None:
         axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
         if not all(isinstance(item, Axes) for item in axes):
-            raise LatentiaError("ax is not matplotlib's Axes.", parameter="ax", value=ax)
+            raise LatentiaError("expected matplotlib Axes.", parameter="ax", value=ax)
         if len(axes) != n:
             raise LatentiaError(f"There are {len(axes)} axes and {n} panels: they must agree.")
         return axes
@@ -76,12 +76,14 @@ def make_axes(ax: Any, n: int, across: int, width: float, height: float, **optio
 
 
 def new_axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
-    """The axes that were given, or those of a new figure of this size in inches."""
+    """Return the given axes, or those of a new figure of this size in inches."""
     return make_axes(ax, 1, 1, width, height)[0]
 
 
-def finish_axes(ax: Any, x: str = "", y: str = "", *, title: str = "", grid: str = "both", whole_numbers: bool = False) -> Any:
-    """Axes with titles, two sides and a faint grid behind what is drawn; on ``whole`` ones x is a number. They are returned."""
+def finish_axes(
+    ax: Any, x: str = "", y: str = "", *, title: str = "", grid: str = "both", whole_numbers: bool = False
+) -> Any:
+    """Add titles and a faint grid and return the axes; ``whole_numbers`` restricts the ticks of x to integers."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
     ax.grid(axis=grid, color=PALE, alpha=0.35, linewidth=0.8)
@@ -93,33 +95,33 @@ def finish_axes(ax: Any, x: str = "", y: str = "", *, title: str = "", grid: str
 
 
 def legend(ax: Any, **options: Any) -> None:
-    """What the colours are; of more than ten, in columns."""
+    """Add a legend, in several columns if it has more than ten entries."""
     n = len(options.get("handles") or ax.get_legend_handles_labels()[1])
     ax.legend(**{"frameon": False, "fontsize": 9, "ncols": 1 + n // 11} | options)
 
 
 def name_rows(ax: Any, names: Sequence[object], length: int = 24) -> None:
-    """Names of what stands at y = 0, 1, ..., from the top."""
+    """Name the positions y = 0, 1, ... from the top."""
     ax.set_yticks(range(len(names)), [shorten(name, length) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
 
 
 def rule(ax: Any, y: float, text: str, tint: str = INK) -> None:
-    """A dashed line at a height, and what it is."""
+    """Draw a labelled dashed line at a height."""
     ax.axhline(y, color=tint, linestyle="--", linewidth=1.2)
     place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     ax.annotate(text, (0, y), xytext=(4, 3), size=8, color=tint, **place)
 
 
 def draw_circled(ax: Any, text: str, place: tuple[float, float], tint: str) -> None:
-    """The number of a component in a circle."""
+    """Draw the number of a component in a circle."""
     box = {"boxstyle": "circle", "fc": "white", "ec": tint, "lw": 2, "alpha": 0.9}
     ax.annotate(text, place, ha="center", va="center", size=10, weight="bold", bbox=box)
 
 
 def colour(component: int) -> str:
-    """Of a component, the same as in reports."""
+    """Return the colour of a component, as in reports."""
     return PALETTE[component % len(PALETTE)]
 
 
@@ -127,7 +129,7 @@ def colour(component: int) -> str:
 
 
 def entry(model: Any, table: Mapping[str, Any], noun: str) -> Any:
-    """What a table has for the class of a fitted model, or for one that it is made of; an error if that has no such thing."""
+    """Return the entry of a table for the class of a fitted model or its base classes; raise if there is none."""
     check_is_fitted(model)
     for ancestor in type(model).__mro__:
         if ancestor.__name__ in table:
@@ -136,7 +138,7 @@ def entry(model: Any, table: Mapping[str, Any], noun: str) -> Any:
 
 
 def attribute(model: Any, name: str, noun: str) -> Any:
-    """What a fit has found, or an error that says what is missing where it has not, or nothing."""
+    """Return a fitted attribute; raise if it is missing or empty."""
     check_is_fitted(model, "evidence_")
     value = vars(model).get(name)
     if value is None or not len(value):
@@ -145,23 +147,27 @@ def attribute(model: Any, name: str, noun: str) -> Any:
 
 
 def column_names(model: Any, width: int, names: Sequence[object] | None = None) -> list[str]:
-    """Names of the columns, or words: those given, those that the model knows, or numbers."""
+    """Return names of columns or words: the given ones, those of the model, or numbers."""
     kind = "word" if model.nouns[2] == "documents" else "column"
     if names is not None and len(names) != width:
         raise LatentiaError(f"There are {len(names)} names and {width} {kind}s: they must agree.")
     known_names = model.column_names if names is None else names
-    return [f"{kind} {i}" for i in range(width)] if known_names is None or len(known_names) != width else list(map(str, known_names))
+    return (
+        [f"{kind} {i}" for i in range(width)]
+        if known_names is None or len(known_names) != width
+        else list(map(str, known_names))
+    )
 
 
 def check_names(names: Sequence[object] | None, default: Sequence[str], plural: str) -> list[str]:
-    """The names that were given, one for each, or those by default."""
+    """Return the given names, checked for their number, or the default names."""
     if names is not None and len(names) != len(default):
         raise LatentiaError(f"There are {len(names)} names and {len(default)} {plural}: they must agree.")
     return [str(name) for name in (default if names is None else names)]
 
 
-def spaced_rows(n: int, max_rows: int) -> np.ndarray:
-    """Numbers of some of n rows, at even distances."""
+def select_rows(n: int, max_rows: int) -> np.ndarray:
+    """Return evenly spaced numbers of at most ``max_rows`` of n rows."""
     return np.unique(np.linspace(0, n - 1, min(n, max_rows)).round().astype(int))
 
 
@@ -178,7 +184,7 @@ def heat(
     row_title: str = "",
     column_title: str = "",
 ) -> Any:
-    """Values (n, m) as colours, the first row on top, with numbers where there are few; white is zero."""
+    """Draw values (n, m) as colours with white at zero, the first row on top; small maps show numbers."""
     (n, m), top = values.shape, float(np.abs(values).max(initial=0.0)) or 1.0
     signed, long = bool((values < 0).any()), max(map(len, columns), default=0) > 3
     ax = new_axes(ax, max(3.2, 0.45 * m + 2.4) if m <= 40 else 9.0, max(2.4, 0.3 * n + 1.4))

@@ -1,4 +1,4 @@
-"""How do covariates move the components, and how do these move an outcome?"""
+"""Plots of effects of covariates on components, and of components on an outcome."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..report.figures import intervals, shorten
-from ._axes import without_formulas
+from ._axes import disable_formulas
 from .figures import plot_figure
 
-_MAX_NAME_LENGTH = 28  # of a name
+_MAX_NAME_LENGTH = 28  # characters
 
 
-@without_formulas
+@disable_formulas
 def plot_effects(effects: Any, *, terms: Sequence[str] | None = None, ax: Any = None) -> Any:
-    """Draw effects or an outcome's differences: a panel for every term, with a bar and its interval for every component.
+    """Draw effects, or differences of an outcome: a panel per term, with a bar and an interval per component.
 
     Parameters
     ----------

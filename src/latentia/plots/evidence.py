@@ -1,4 +1,4 @@
-"""How far can a fit be trusted, how many components are there, and has it settled?"""
+"""Plots of evidence: expected errors, the choice of the number of components, convergence, spectra."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import LatentiaError
 from ..report.figures import spectrum
 from ..report.parts import largest
-from ._axes import GRADES, INK, PALE, without_formulas, attribute, colour, entry, finish_axes, legend, new_axes, rule
+from ._axes import GRADES, INK, PALE, attribute, colour, disable_formulas, entry, finish_axes, legend, new_axes, rule
 from .figures import plot_figure
 
-_MAX_LABELS = 25  # components that have room for their numbers: those of the largest errors
-_CARE_FACTOR = 2.0  # limits up to which a component can be used with care
+_MAX_LABELS = 25  # Only the components with the largest errors have numbers.
+_CARE_FACTOR = 2.0  # times the limit: the bound of the grade "with care"
 _SIZES = {
     "NoisyOr": lambda model: (len(model.priors_), "causes"),
     "ProbabilityMatrix": lambda model: (model.n_components, "rank"),
     "MixedMembershipBlockModel": lambda model: (model.memberships_.shape[1], "communities"),
 }
-"""How many directions a model is made of, and of what."""
+"""Number and name of the directions of a model."""
 
 
-@without_formulas
+@disable_formulas
 def plot_evidence(model: Any, *, ax: Any = None) -> Any:
     """Draw the expected error of every component against its share of the data, coloured by grade.
 
-    Lines are the limit up to which a component is supported, and twice the limit, up to which it can be used with care.
-    Components without shares stand beside each other, by their numbers.
+    Lines show the limit, up to which a component is supported, and twice the limit, up to which it can be used with care.
+    Components without shares are placed by number.
 
     Parameters
     ----------
@@ -81,14 +81,16 @@ def _scatter_by_grade(ax: Any, x: np.ndarray, y: np.ndarray, grades: Sequence[st
         of_grade = np.array([entry == grade for entry in grades])
         if of_grade.any():
             label = f"{grade} ({of_grade.sum()})" if counted else grade
-            ax.scatter(x[of_grade], y[of_grade], s=60, c=tint, marker=marker, label=label, linewidths=0, alpha=0.9, zorder=2)
+            ax.scatter(
+                x[of_grade], y[of_grade], s=60, c=tint, marker=marker, label=label, linewidths=0, alpha=0.9, zorder=2
+            )
 
 
-@without_formulas
+@disable_formulas
 def plot_comparison(model: Any, *, ax: Any = None) -> Any:
-    """Draw the expected error against the number of components, for the numbers that were compared, coloured by grade.
+    """Draw the expected error against the number of components, for all compared numbers, coloured by grade.
 
-    The dashed line is the limit, and the upright one the number that was recommended and taken.
+    The dashed line is the limit; the vertical line is the recommended number.
 
     Parameters
     ----------
@@ -104,7 +106,7 @@ def plot_comparison(model: Any, *, ax: Any = None) -> Any:
     Raises
     ------
     LatentiaError
-        If one number alone was fitted.
+        If only one number was fitted.
     """
     rows = attribute(model, "comparison_", 'comparison: fit it with n_components="auto" or several numbers')
     sizes, errors, limits = (
@@ -118,15 +120,15 @@ def plot_comparison(model: Any, *, ax: Any = None) -> Any:
     ax.axvline(chosen_size, color=INK, linewidth=1)
     label_position = {"ha": "right", "xytext": (-4, 4)} if chosen_size > sizes.mean() else {"xytext": (4, 4)}
     place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    ax.annotate(f"{chosen_size} taken", (chosen_size, 0), size=9, color=INK, **label_position, **place)
+    ax.annotate(f"{chosen_size} chosen", (chosen_size, 0), size=9, color=INK, **label_position, **place)
     ax.set_ylim(0, 1.12 * np.nanmax([*errors, *limits, 1e-12]))
     legend(ax)
     return finish_axes(ax, f"number of {plural}", f"mean expected error of a {singular}", whole_numbers=True)
 
 
-@without_formulas
+@disable_formulas
 def plot_refinement(model: Any, *, ax: Any = None) -> Any:
-    """Draw the log-likelihood at every step of refinement.
+    """Draw the log-likelihood at every refinement step.
 
     Parameters
     ----------
@@ -154,19 +156,19 @@ def plot_refinement(model: Any, *, ax: Any = None) -> Any:
     return finish_axes(ax, "step", "log-likelihood in nats", whole_numbers=True)
 
 
-@without_formulas
+@disable_formulas
 def plot_spectrum(model: Any, *, n: int | None = None, ax: Any = None) -> Any:
-    """Draw the sizes of the data's directions, and the size that chance alone would reach.
+    """Draw the sizes of the data's directions, and the size that noise alone reaches.
 
-    Directions that the components need are blue. Where fewer stand above the dashed line than are blue, there are too many
-    components for this data; where more do, a larger number may show others.
+    Directions that the components need are blue. If fewer directions than these exceed the dashed line, the model has too many
+    components for this data; if more do, a larger number may reveal others.
 
     Parameters
     ----------
     model : NoisyOr, ProbabilityMatrix or MixedMembershipBlockModel
         A fitted model.
     n : int, optional
-        How many directions to show; by default all.
+        Number of directions to show; by default all.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
@@ -176,13 +178,11 @@ def plot_spectrum(model: Any, *, n: int | None = None, ax: Any = None) -> Any:
     """
     values = np.asarray(attribute(model, "spectrum_", "spectrum"), dtype=float)[:n]
     if len(model.spectrum_) == 1:
-        raise LatentiaError(f"The spectrum of this {type(model).__name__} is one number: {float(values[0]):.3g}.")
+        raise LatentiaError(f"The spectrum of this {type(model).__name__} is a single number: {float(values[0]):.3g}.")
     size, noun = entry(model, _SIZES, "spectrum of directions")(model)
-    needed = size if noun == "causes" else size - 1  # of pairs one is known from frequencies
+    needed = size if noun == "causes" else size - 1  # Frequencies determine one direction of pairs.
     noise = float(model.noise_level_ or 0.0)
     edges = ([noise, -noise] if (values < 0).any() else [noise]) if noise else []
     ax = plot_figure(spectrum(values, needed, edges, "size", exact=True), ax=ax)
-    ax.set_title(
-        f"{needed} needed for {f'rank {size}' if noun == 'rank' else f'{size} {noun}'}", loc="left", size=10
-    )
+    ax.set_title(f"{needed} needed for {f'rank {size}' if noun == 'rank' else f'{size} {noun}'}", loc="left", size=10)
     return ax

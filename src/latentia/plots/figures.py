@@ -1,4 +1,4 @@
-"""The figures of a report with matplotlib."""
+"""Figures of a report, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -9,17 +9,29 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..report.figures import PALETTE
-from ._axes import INK, PALE, without_formulas, draw_circled, finish_axes, heat, legend, name_rows, new_axes, rule, make_axes
+from ._axes import (
+    INK,
+    PALE,
+    disable_formulas,
+    draw_circled,
+    finish_axes,
+    heat,
+    legend,
+    make_axes,
+    name_rows,
+    new_axes,
+    rule,
+)
 
 _COLOURS = {"ink": "#1b2430", "pale": PALE, "bad": "#a33b00", "good": PALETTE[0], "care": PALETTE[1], "unknown": PALE}
 _DASHES, _MARKERS = ("-", "--", ":"), "osD^xv"
-_PIXELS_PER_INCH = 96  # an inch
+_PIXELS_PER_INCH = 96
 _MIN_HEIGHT, _WIDTH = 1.5, 7.0  # inches
 _N_COLUMNS = 3
-_MAX_TICK_NAMES = 24  # at an axis; of more every second, third, ... is written
+_MAX_TICK_NAMES = 24  # per axis; longer axes show every second, third, ... name
 
 
-@without_formulas
+@disable_formulas
 def plot_figure(figure: Mapping[str, Any], *, ax: Any = None) -> Any:
     """Draw a figure of a report.
 
@@ -40,7 +52,7 @@ def plot_figure(figure: Mapping[str, Any], *, ax: Any = None) -> Any:
     if kind == "links":
         return _links(figure, ax)
     if kind != "plot":
-        raise LatentiaError("This is no figure: take one of model.summary(X).figures.", parameter="figure", value=kind)
+        raise LatentiaError("expected a figure from model.summary(X).figures.", parameter="figure", value=kind)
     panels, height = figure["panels"], figure["height"] / _PIXELS_PER_INCH
     across = _N_COLUMNS if "columns" in figure and len(panels) > 1 else 1
     share = bool(figure.get("shared") or figure.get("same"))
@@ -50,7 +62,7 @@ def plot_figure(figure: Mapping[str, Any], *, ax: Any = None) -> Any:
         _panel(panel_axes, panel)
         if figure.get("legend"):
             legend(panel_axes)
-    for panel_axes, panel in zip(axes, panels, strict=True):  # all of them, where they share an axis
+    for panel_axes, panel in zip(axes, panels, strict=True):  # Panels may share an axis, so all must be drawn.
         if panel["x"].get("zero") and panel_axes.dataLim.x0 >= 0:
             panel_axes.set_xlim(left=0)
         if panel["y"].get("zero") and panel_axes.dataLim.y0 >= 0:
@@ -121,7 +133,7 @@ def _spans(ax: Any, mark: Mapping[str, Any]) -> None:
 
 
 def _dots(ax: Any, mark: Mapping[str, Any]) -> None:
-    """Dots; numbers in circles where they have texts, and bars where they have ends of intervals."""
+    """Draw dots; with texts as numbers in circles, with intervals as error bars."""
     x, y, tint = _numbers(mark["x"]), _numbers(mark["y"]), _colour(mark["colour"])
     marker, look = _MARKERS[mark["symbol"] % len(_MARKERS)], {"label": mark["name"] or None, "alpha": 0.9}
     if "texts" in mark:
@@ -130,7 +142,7 @@ def _dots(ax: Any, mark: Mapping[str, Any]) -> None:
     elif "low" in mark:
         reach = np.abs(np.array([_numbers(mark["low"]), _numbers(mark["high"])]) - x)
         ax.errorbar(x, y, xerr=reach, fmt=marker, color=tint, markersize=2 * mark["size"] - 2, capsize=3, alpha=0.9)
-        ax.plot([], [], marker, color=tint, **look)  # in the legend it comes first
+        ax.plot([], [], marker, color=tint, **look)  # This entry comes first in the legend.
     else:
         sizes = (2 * np.asarray(mark.get("sizes", mark["size"]), dtype=float)) ** 2
         look["alpha"] = mark.get("opacity", 0.9)

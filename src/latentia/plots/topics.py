@@ -1,4 +1,4 @@
-"""What is each topic about, and how much of it has each group, or each period?"""
+"""Plots of topics, and of their shares by group or period."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ._axes import (
     GRADES,
     INK,
     PALE,
-    without_formulas,
     attribute,
+    check_names,
     column_names,
+    disable_formulas,
     entry,
     finish_axes,
     legend,
-    name_rows,
-    check_names,
     make_axes,
+    name_rows,
 )  # fmt: skip
 from .figures import plot_figure
 
-_MAX_PANELS = 12  # panels that are drawn by default
+_MAX_PANELS = 12  # by default
 _TOPICS = {"TopicTables": "components_", "MomentMultiLabelClassifier": "word_probabilities_"}
 
 
-@without_formulas
+@disable_formulas
 def plot_topics(
     model: Any,
     n_words: int = 8,
@@ -40,43 +40,43 @@ def plot_topics(
     vocabulary: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw the words of topics as bars, a panel for each.
+    """Draw the words of topics as bars, one panel per topic.
 
-    Coloured bars are the probabilities of the words in the topic, grey ones their frequencies in the corpus, and each panel has
-    a scale of its own. The words are those of ``top_words``. The colour of the bars is the
-    topic's grade, and the heading has its share of the documents.
+    Coloured bars are the probabilities of the words in the topic, grey bars their frequencies in the corpus; every panel has
+    its own scale. The words are those of ``top_words``. The colour shows the topic's grade, and the heading its share of the
+    documents.
 
     Parameters
     ----------
     model : AnchorTopics, SpectralLDA, SingleTopicModel or MomentMultiLabelClassifier
         A fitted model.
     n_words : int
-        Words of every topic.
+        Number of words per topic.
     topics : sequence of int, optional
         The topics to draw; by default the 12 of the best grade and the largest share.
     relevance : float, optional
         Rank words by relevance instead, with this weight of a word's probability beside its lift, from 0 to 1; with 1 the
         most probable words come first.
     vocabulary : sequence of str of length V, optional
-        Words of the columns; by default those that the model knows.
+        Words of the columns; by default those of the model.
     ax : array of matplotlib.axes.Axes, optional
-        As many as there are topics to draw; by default those of a new figure.
+        One per topic; by default those of a new figure.
 
     Returns
     -------
     ndarray of matplotlib.axes.Axes
-        One for each topic, in the order of ``topics``.
+        One per topic, in the order of ``topics``.
     """
     name = entry(model, _TOPICS, "topics")
     probabilities, frequencies = attribute(model, name, "topics"), model.word_frequencies_
     of_labels = name == "word_probabilities_"
-    if of_labels:  # that a word is in a document, which need not sum to one
+    if of_labels:  # These probabilities of occurrence do not sum to one.
         probabilities = probabilities / np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-300)
         frequencies = model.weights_ @ probabilities
     names = column_names(model, probabilities.shape[1], vocabulary)
     chosen, shares, grades = _choose_topics(model, topics, len(probabilities))
     if n_words < 1:
-        raise LatentiaError("at least one is needed.", parameter="n_words", value=n_words)
+        raise LatentiaError("expected at least 1.", parameter="n_words", value=n_words)
     if of_labels:
         words = _rank_label_words(probabilities, shares, n_words, RELEVANCE if relevance is None else relevance)[chosen]
     else:
@@ -99,13 +99,15 @@ def plot_topics(
 
 
 def _rank_label_words(probabilities: np.ndarray, shares: np.ndarray | None, n: int, relevance: float) -> np.ndarray:
-    """Columns of the words of labels' topics by relevance, shape (K, n)."""
+    """Rank the words of a label model's topics by relevance, columns of shape (K, n)."""
     other_frequencies = other_topics(probabilities, np.full(len(probabilities), 1.0) if shares is None else shares)
     return top_words(probabilities, n, word_frequencies=other_frequencies, relevance=relevance)
 
 
-def _choose_topics(model: Any, topics: Sequence[int] | None, n_topics: int) -> tuple[np.ndarray, np.ndarray | None, list[str]]:
-    """Numbers of the topics to draw; shares and grades of all."""
+def _choose_topics(
+    model: Any, topics: Sequence[int] | None, n_topics: int
+) -> tuple[np.ndarray, np.ndarray | None, list[str]]:
+    """Return the numbers of the topics to draw, and shares and grades of all topics."""
     records, shares = model.evidence_.components, model.evidence_.shares
     grades = [record.grade for record in records] if len(records) == n_topics else ["not measured"] * n_topics
     if topics is not None:
@@ -127,7 +129,7 @@ def _legend(figure: Any, grades: set[str]) -> None:
     legend(figure, handles=handles, loc="outside lower center", ncols=len(handles))
 
 
-@without_formulas
+@disable_formulas
 def plot_prevalence(
     prevalence: Any, *, topics: Sequence[int] | None = None, names: Sequence[str] | None = None, ax: Any = None
 ) -> Any:
@@ -138,11 +140,11 @@ def plot_prevalence(
     prevalence : Prevalence
         From ``prevalence_by`` or ``prevalence_over`` of a topic model.
     topics : sequence of int, optional
-        Topics to draw; by default the dozen that moves most beyond chance.
+        Topics to draw; by default the dozen with the largest changes beyond chance.
     names : sequence of str of length K, optional
         Names of all topics; by default those of the model.
     ax : matplotlib.axes.Axes, optional
-        Where to draw, for a single topic; by default a new figure with a panel a topic.
+        Where to draw a single topic; by default a new figure with one panel per topic.
 
     Returns
     -------

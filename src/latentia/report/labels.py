@@ -180,7 +180,10 @@ def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Tab
     """The topics; and of each, for files, the most probable words and labels."""
     evidence, size = evidence_of(model), len(model.weights_)
     means = _ERROR + grades_say(evidence, "a topic", "other documents of the same kind would give it other words")
-    own = (Column("share", model.weights_, ".6f", kind="share"), *grade_columns(evidence, size, unit="l1 of 2", meaning=means))
+    own = (
+        Column("share", model.weights_, ".6f", kind="share"),
+        *grade_columns(evidence, size, unit="l1 of 2", meaning=means),
+    )
     overall = np.maximum(model.weights_ @ model.word_probabilities_, 1e-300)
     telling = [_telling_words(own_words, overall, words) for own_words in model.word_probabilities_]
     chances = model.label_probabilities_

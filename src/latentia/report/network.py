@@ -334,5 +334,5 @@ def _histogram(
     counts = np.histogram(values, edges)[0]
     hover = [f"{label}: {number:,} {what}" for label, number in zip(labels, counts, strict=True)]
     places, width = (edges[:-1] + edges[1:] - whole) / 2, 0.9 * float(edges[1] - edges[0])
-    look: dict[str, Any] = {"whole": whole, "counts": True, "height": 170}
+    look: dict[str, Any] = {"whole_numbers": whole, "counts": True, "height": 170}
     return bars(places, [("", counts, 0)], hover=[hover], title=title, y_title=what, width=width, **look)

@@ -190,7 +190,9 @@ def test_a_model_from_python(call, rows, data, tmp_path):
     source = _write(tmp_path / "x.csv", data.X[:20])
     fewer = tmp_path / "fewer.csv"
     fewer.write_text("\n".join(line.rpartition(",")[0] for line in source.read_text().splitlines()))
-    with pytest.raises(LatentiaError, match="31 columns of numbers, and the model was fitted on 32"):
+    with pytest.raises(
+        LatentiaError, match="expected 32 columns of numbers, as in the model, which knows no names; found 31"
+    ):
         call("apply", file, fewer, "--out", tmp_path / "a")
     call("apply", file, source, "--out", tmp_path / "a")  # the numbers of the rows are left out
     assert len({row["row"] for row in rows(tmp_path / "a" / "codes.csv")}) == 20

@@ -214,7 +214,7 @@ BITS = "\n".join(["a,b,c,d,e,f", *("1,0,1,0,1,0", "0,1,0,1,0,1") * 60, ""])
         ("a,b c,c,d\n1,5,1,7\n", [], '--ignore "b c,d", or name the findings with --columns'),
         ("a,b,c\n2,5,1.5\n", [], "So do 2 other columns."),
         ("a,b,c\n1,0,1\n0,1,1\n", [], "at least 100"),
-        (BITS, ["--causes", 0], "-k 0: at least 1 of the causes is needed"),
+        (BITS, ["--causes", 0], "-k 0: give at least 1 of the causes"),
         (BITS, ["-m", "4"], "6 findings support at most 3 causes: -k 4 is too large"),
         (BITS, ["-m", "x"], "-k 'x': give a number of causes"),
         (BITS, ["-m", "3:2"], "-k '3:2': no number of causes in that range"),

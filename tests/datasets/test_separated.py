@@ -96,7 +96,7 @@ def test_of_several_separators_the_one_that_cuts_all_rows_alike(tmp_path):
         ("id;a\nu;1,5\nv;2.5\n", "line 3, column 'a': a number with a point, and one in line 2 with a comma"),
         ("id\ta\nu\t1,234\nv\t2\n", "line 2, column 'a': '1,234' is not a number. Write decimals with a point, and thousands"),
         ("id,a\nu,1\nv,2_0\n", "line 3, column 'a': '2_0' is not a number"),
-        ("a;b\n1;2\n3\n", "line 3: 1 fields, and the header has 2. Put fields with ';'"),
+        ("a;b\n1;2\n3\n", "line 3: 1 fields, and the header has 2. Put fields that contain ';'"),
     ],
 )  # fmt: skip
 def test_numbers_that_could_mean_two_things(tmp_path, text, message):

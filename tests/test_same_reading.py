@@ -231,7 +231,7 @@ def test_the_level_that_others_are_compared_with_is_named(groups):
     assert found.rows()[1]["reference"] == "centre"
     assert "party: each level beside 'centre'" in repr(found)
     page = "".join(model.summary(rows, effects=(found.formula, found)).lines)
-    assert "party: left (beside centre)" in page
+    assert "party: left (vs centre)" in page
     assert model.effects(rows, "~ 0 + party", {"party": party}).references == {}
 
 

@@ -4,7 +4,7 @@ import re
 import pytest
 from shell import latentia
 
-from latentia.cli._options import in_options
+from latentia.cli._options import render_error
 from latentia.cli.commands import app
 from latentia.evidence.grades import GRADES
 from latentia.exceptions import LatentiaError
@@ -31,7 +31,7 @@ def refused(tmp_path):
         with pytest.raises(LatentiaError) as error:
             app([*map(str, arguments), "--out", str(tmp_path / "o"), "--quiet"], standalone_mode=False)
         assert sorted(path.name for path in tmp_path.iterdir() if not path.name.endswith("cache")) == before
-        return in_options(error.value)
+        return render_error(error.value)
 
     return run
 

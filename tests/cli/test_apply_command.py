@@ -237,7 +237,7 @@ def test_a_model_from_python_takes_all_columns_of_numbers(call, rows, tmp_path):
     assert found == model.predict(data.X[:50]).tolist()
     write_csv(tmp_path / "x.csv", "a,b,c", data.X[:5, :3])
     with pytest.raises(
-        LatentiaError, match="3 columns of numbers, and the model was fitted on 4, of which it has no names"
+        LatentiaError, match="expected 4 columns of numbers, as in the model, which knows no names; found 3"
     ):
         call("apply", tmp_path / "m.npz", tmp_path / "x.csv", "--out", tmp_path / "b")
 
@@ -290,7 +290,7 @@ def test_what_is_no_model(shell, tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     code, message = shell("apply", tmp_path / "none", tmp_path / "x.csv", "--out", tmp_path / "o")
     assert code == 2
-    assert "none: no model there. Give a folder of results, or its model.npz." in message
+    assert "none: no model found. Give a folder of results, or its model.npz." in message
     code, message = shell("apply", tmp_path / "x.csv", tmp_path / "x.csv", "--out", tmp_path / "o")
     assert code == 2
     assert "not a model saved by latentia" in message

@@ -122,7 +122,7 @@ def test_directions_and_a_range(call, rows, recommended, tmp_path):
     first, second, data = _views(tmp_path, "pca")
     out = tmp_path / "o"
     printed = call("contrast", first, second, "-k", "1:9", "--no-scale", "--out", out)
-    assert "4 columns of U carry at most 4 directions: the range stops there." in printed
+    assert "4 columns of U support at most 4 directions: the range stops there." in printed
     size, _ = recommended(printed, rows(out / "comparison.csv"))
     found = rows(out / "directions.csv")
     assert len(found) == size
@@ -352,7 +352,7 @@ V = "x,y\n" + "\n".join(f"{i % 5},{i * 3 % 13}" for i in range(40)) + "\n"
         (["--penalty", "l1"], "--penalty is for --fit regression"),
         (["--fit", "regression", "--target", "t", "--alpha", "1"], "--alpha 1 needs --penalty l1 or l2"),
         (["--fit", "regression", "--target", "t", "--penalty", "l3"], "--penalty 'l3': use one of l1, l2"),
-        (["-k", "9"], "carry at most 3 directions: -k 9 is too large"),
+        (["-k", "9"], "support at most 3 directions: -k 9 is too large"),
         (["--shared", "9"], "--shared 9: U has 3 columns and V 2: they share at most 2 dimensions"),
         (["--linear-map", "identity"], "--linear-map identity: U has 3 columns and V 2"),
         (["--linear-map", "u.csv"], "no such file"),

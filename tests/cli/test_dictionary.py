@@ -190,7 +190,9 @@ def test_a_model_from_python(call, rows, data, tmp_path):
     source = _write(tmp_path / "x.csv", data.X[:20])
     fewer = tmp_path / "fewer.csv"
     fewer.write_text("\n".join(line.rpartition(",")[0] for line in source.read_text().splitlines()))
-    with pytest.raises(LatentiaError, match="31 columns of numbers, and the model was fitted on 32"):
+    with pytest.raises(
+        LatentiaError, match="expected 32 columns of numbers, as in the model, which knows no names; found 31"
+    ):
         call("apply", file, fewer, "--out", tmp_path / "a")
     call("apply", file, source, "--out", tmp_path / "a")  # the numbers of the rows are left out
     assert len({row["row"] for row in rows(tmp_path / "a" / "codes.csv")}) == 20
@@ -282,7 +284,7 @@ TABLE = "a,b,c\n1,2,3\n3,1,1\n2,2,5\n"
     ("name", "content", "options", "message"),
     [
         ("x.csv", TABLE, ["-k", "many"], "give a number of atoms, or FROM:TO:STEP as in 10:50:10, or auto"),
-        ("x.csv", TABLE, ["-k", 4], "x.csv: 3 rows carry at most 3 atoms: -k 4 is too large"),
+        ("x.csv", TABLE, ["-k", 4], "x.csv: 3 rows support at most 3 atoms: -k 4 is too large"),
         (
             "x.csv",
             TABLE,

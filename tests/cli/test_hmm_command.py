@@ -129,7 +129,7 @@ def test_a_range_is_compared(call, rows, recommended, text, vectors, tmp_path):
     assert [row["states"] for row in rows(tmp_path / "v" / "comparison.csv")] == ["2", "3", "4", "5"]
     options = ["--refine", 0, "--columns", "pulse,pressure", "--out", tmp_path / "m"]
     printed = call("hmm", vectors, "-k", "2:9", *options)
-    assert "columns pulse, pressure carry at most 3 states: the range stops there" in printed
+    assert "columns pulse, pressure support at most 3 states: the range stops there" in printed
     compared = rows(tmp_path / "v" / "comparison.csv")
     assert float(compared[1]["held-out log-likelihood"]) > float(compared[0]["held-out log-likelihood"]) + 0.1
 
@@ -242,7 +242,7 @@ def test_no_second_state(call, tmp_path):
             "x.txt",
             "a b a b a\n",
             ["-k", "9"],
-            "x.txt: 1 sequence, 5 steps, 2 symbols carry at most 2 states: -k 9 is too large",
+            "x.txt: 1 sequence, 5 steps, 2 symbols support at most 2 states: -k 9 is too large",
         ),
         ("x.txt", "a b c\n", ["--min-count", "2"], "fewer than two symbols occur 2 times or more; lower --min-count"),
         ("x.txt", "a a a\n", [], "fewer than two symbols are there"),
@@ -259,7 +259,7 @@ def test_no_second_state(call, tmp_path):
             "x.csv",
             "a,b\n1.5,2\n2,1\n",
             ["-k", "4:5", "--refine", "0"],
-            "columns a, b carry at most 3 states: -k 4 is too large",
+            "columns a, b support at most 3 states: -k 4 is too large",
         ),
         ("x.txt", "1 2 3\n", ["--kind", "vectors"], "Save vectors as .csv, one step per line"),
         ("x.txt", "a b\n", ["--kind", "pears"], "--kind 'pears': use one of auto, symbols, vectors"),

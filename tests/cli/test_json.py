@@ -138,7 +138,7 @@ def test_warnings_are_in_the_object(programs, files):
         (["mixture", "rows.csv", "--absent"], ABSENT),
         (["mixture", "rows.csv", "--seed", "-1"], "Invalid value for '--seed'"),
         (["mixture"], "Missing argument"),
-        (["apply", "absent", "rows.csv"], "absent: no model there"),
+        (["apply", "absent", "rows.csv"], "absent: no model found"),
         (["mixture", "rows.csv", "--encoding", "klingon"], "--encoding klingon: no encoding of texts"),
     ],
 )

@@ -277,7 +277,7 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
     [
         ("3 5 4\n 0:1\n 1:1\n 2:1\n", ["-k", "2"], "x.txt: None of the 3 rows has a label"),
         ("3 5 0\n 0:1\n 1:1\n 2:1\n", [], "x.txt: there are no labels in it"),
-        ("3 5 4\n" + ROWS, ["-k", "4"], "x.txt: 3 rows, 5 words, 4 labels carry at most 3 topics: -k 4 is too large"),
+        ("3 5 4\n" + ROWS, ["-k", "4"], "x.txt: 3 rows, 5 words, 4 labels support at most 3 topics: -k 4 is too large"),
         ("3 5 4\n" + ROWS.replace("1:1", "1:x", 1), [], "x.txt, line 2: expected 'label,label feature:value ...'"),
         (
             "3 5 4\n" + ROWS.replace("4:1", "5:1"),

@@ -170,8 +170,8 @@ TRIANGLE = "\n".join(f"{a} {b} 9" for a, b in combinations("abc", 2))
     ("name", "content", "options", "message"),
     [
         ("x.txt", "one two three four\n", [], "For running text give a window"),
-        ("x.txt", TRIANGLE, ["-r", 4], "x.txt: 3 words carry at most 3 dimensions: -k 4 is too large"),
-        ("x.txt", TRIANGLE, ["-r", "0"], "at least 1 of the dimensions is needed"),
+        ("x.txt", TRIANGLE, ["-r", 4], "x.txt: 3 words support at most 3 dimensions: -k 4 is too large"),
+        ("x.txt", TRIANGLE, ["-r", "0"], "give at least 1 of the dimensions"),
         ("x.txt", TRIANGLE, ["-r", 1, "--communities"], "two communities or more are needed"),
         ("x.txt", TRIANGLE, ["--near", "z"], "x.txt has no such word"),
         ("x.txt", TRIANGLE, ["--lines"], "--lines is for texts: add --bigrams"),

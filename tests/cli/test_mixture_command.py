@@ -112,9 +112,9 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
         ('a,b\n"1\n",2\n3,z\n5,6\n', [], "x.csv, line 4, column 'b': 'z'"),
         ("a,b\n1\n", [], "x.csv, line 2: 1 fields, and the header has 2"),
         ("a,a\n1,2\n", [], "two columns are called 'a'"),
-        ("1.5,2.5\n1,2\n", [], "line 1: numbers, where the names of the columns are needed"),
-        ("a;b\n1;2;3\n", [], "line 2: 3 fields, and the header has 2. Put fields with ';'"),
-        ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns carry at most 2 components: -k 3 is too large"),
+        ("1.5,2.5\n1,2\n", [], "line 1: expected the names of the columns, and found numbers"),
+        ("a;b\n1;2;3\n", [], "line 2: 3 fields, and the header has 2. Put fields that contain ';'"),
+        ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns support at most 2 components: -k 3 is too large"),
         ("a,b\n1,2\n2,1\n", ["-k", "x"], "-k 'x': give a number of components"),
         ("a,b\n1,2\n2,1\n", ["--columns", "a,z"], "no column 'z', which --columns names. There are a, b."),
         ("a,b\n1,2\n2,1\n", ["--ignore", "z"], "no column 'z', which --ignore names"),
@@ -238,7 +238,7 @@ def test_effects_of_other_columns(call, rows, patients, tmp_path):
         (["--effects", "~ age +"], "--effects '~ age +': It cannot be read"),
         (["--effects", "~ age", "--columns", "a,age"], "column 'age' is also in --columns"),
         (["--effects", "~ age", "--cluster", "ward"], "no column 'ward'"),
-        (["--cluster", "site", "--columns", "a,b"], "belongs to --effects"),
+        (["--cluster", "site", "--columns", "a,b"], "--cluster needs --effects"),
     ],
 )
 def test_effects_that_cannot_be_measured_end_the_run_before_it_learns(refused, options, words, patients):

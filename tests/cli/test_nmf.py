@@ -245,7 +245,7 @@ TABLE = "a,b,c\n1,2,3\n3,1,1\n2,2,5\n4,1,2\n"
     ("options", "message"),
     [
         (["-r", "many"], "give a number of components, or FROM:TO:STEP as in 10:50:10, or auto"),
-        (["-r", 4], "x.csv: 4 rows of 3 columns carry at most 3 components: -k 4 is too large"),
+        (["-r", 4], "x.csv: 4 rows of 3 columns support at most 3 components: -k 4 is too large"),
         (["-k", "2:3", "--splits", 0], "--splits 0: -k 2:3 compares what fits on parts of the rows say"),
         (["-r", 2, "--method", "svd"], "--method 'svd': use one of auto, spa, farthest"),
         (["-r", 2, "--mixing", "ball"], "--mixing 'ball': use one of auto, simplex, cone"),

@@ -198,7 +198,7 @@ def test_bad_input_ends_with_code_2_and_writes_nothing(tmp_path, name, content, 
 
 def test_output_inside_the_source_and_bad_strengths(tmp_path):
     (tmp_path / "a.txt").write_text("house river")
-    assert "read again" in run("topics", tmp_path, "--out", tmp_path / "o", code=2).stderr
+    assert "lies in the input folder" in run("topics", tmp_path, "--out", tmp_path / "o", code=2).stderr
     anchors = tmp_path / "anchors.txt"
     for bad in ("river=2", "river=nan", "=1", "[/b]=x"):
         anchors.write_text(f"house\n{bad}\n")

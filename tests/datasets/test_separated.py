@@ -96,7 +96,7 @@ def test_of_several_separators_the_one_that_cuts_all_rows_alike(tmp_path):
         ("id;a\nu;1,5\nv;2.5\n", "line 3, column 'a': a number with a point, and one in line 2 with a comma"),
         ("id\ta\nu\t1,234\nv\t2\n", "line 2, column 'a': '1,234' is not a number. Write decimals with a point, and thousands"),
         ("id,a\nu,1\nv,2_0\n", "line 3, column 'a': '2_0' is not a number"),
-        ("a;b\n1;2\n3\n", "line 3: 1 fields, and the header has 2. Put fields with ';'"),
+        ("a;b\n1;2\n3\n", "line 3: 1 fields, and the header has 2. Put fields that contain ';'"),
     ],
 )  # fmt: skip
 def test_numbers_that_could_mean_two_things(tmp_path, text, message):
@@ -236,7 +236,7 @@ def test_the_first_sheet_of_a_workbook(tmp_path):
     [
         ([["a", "b"], [1, None], [2, 3]], "x.xlsx, row 2, column 'b': no value .''.. Fill it in or delete the row."),
         ([["a", "b"], [1, "x"], [2, 3], [4, 5]], "x.xlsx, row 2, column 'b': 'x' is not a number"),
-        ([["a"], [1], [1, 2]], "x.xlsx, row 3: 2 cells, and the headings in row 1 are 1"),
+        ([["a"], [1], [1, 2]], "x.xlsx, row 3: expected 1 cells as in the headings, row 1, and found 2"),
         ([], "x.xlsx: the first sheet is empty"),
         ([["a", "a"], [1, 2]], "x.xlsx, line 1: two columns are called 'a'"),
     ],
@@ -260,7 +260,7 @@ def test_damaged_workbooks(tmp_path):
     with zipfile.ZipFile(path, "w") as parts:
         for name, content in files.items():
             parts.writestr(name, content)
-    with pytest.raises(LatentiaError, match="x.xlsx, row .*more empty cells than a file of this size can mean"):
+    with pytest.raises(LatentiaError, match="x.xlsx, row .*too many empty cells for a file of this size"):
         read_table(path)
 
 

@@ -18,12 +18,12 @@ from ._shared import Comparison, ReadOptions, learn, parse_sizes
 from ._tables import (
     MISSING,
     announce,
-    described,
+    describe_source,
     labels_of,
-    quoted,
+    quote_names,
     read_numbers,
     read_table,
-    scaled_rows,
+    scale_rows,
     scaling,
 )  # fmt: skip
 
@@ -48,12 +48,12 @@ def contrast_background(
     controls = _read_controls(background, cases, options)
     files = cases.source, controls.source
     sizes[0] = min(sizes[0] or 2, len(cases.columns)) if k is None else sizes[0]
-    sizes = sizes.up_to(len(cases.columns), f"{files[0]}: {len(cases.columns)} columns")
+    sizes = sizes.limit_to(len(cases.columns), f"{files[0]}: {len(cases.columns)} columns")
     reading: dict[str, Any] = {"columns": list(cases.columns)}
     if scale is not False:
         reading |= scaling(cases.values)
         say("Columns are scaled by the cases: directions and errors are in standard deviations.")
-    tables = [scaled_rows(table.values, reading) for table in (cases, controls)]
+    tables = [scale_rows(table.values, reading) for table in (cases, controls)]
     parameters = {name: value for name, value in run.parameters.items() if name in ("n_jobs", "verbose", "n_splits")}
 
     def fit(size: int | None, **overrides: Any) -> BackgroundPCA:
@@ -64,7 +64,7 @@ def contrast_background(
             model, tables[0], columns=cases.columns, row_labels=labels_of(cases), files=files,
             scaling=(reading["subtracted"], reading["divided_by"]) if "divided_by" in reading else None,
         )  # fmt: skip
-        return replace(summary, source=", ".join(map(described, (cases, controls))))
+        return replace(summary, source=", ".join(map(describe_source, (cases, controls))))
 
     summary = learn(
         results, " and ".join(files), sizes, fit, summarize, reading=reading,
@@ -91,5 +91,5 @@ def _read_controls(path: Path, cases: Table, options: ReadOptions) -> Table:
             )
         return Wanted(cases.columns, names=True)
 
-    options = options if cases.reading is None else replace(options, asked=options.asked.like(cases.reading.kept))
+    options = options if cases.reading is None else replace(options, asked=options.asked.like(cases.reading.model_settings))
     return announce(read_table(path, choose, options))

@@ -16,7 +16,7 @@ from ..report.parts import count
 from ..system.terminal import say
 from ._json import plain
 from ._results import Results
-from ._shared import ReadOptions, named, write_csv
+from ._shared import ReadOptions, name_source, write_csv
 from ._tables import Wanted, check_columns, read_table, split_names
 
 FILES = ("A.csv", "W.csv", "certificate.json")
@@ -53,7 +53,7 @@ def factor_exactly(
         say(
             f"The first line was read as names of columns: {', '.join(cells[:5])}. If it holds data, put names above it.",
         )
-    with named(table.source):
+    with name_source(table.source):
         result = nonnegative_rank(M, budget) if k == _AUTO else exact_nmf(M, int(k), budget)
     certificate = _build_certificate(result)
     certificate |= {"matrix": M, "rows": rows, "columns": cells}

@@ -15,7 +15,7 @@ from ..mixtures import MultiViewMixture
 from ..summaries import Summary
 from ._run import Run
 from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
-from ._tables import announce, described, keeps, labels_of, read_table, split_names
+from ._tables import announce, describe_source, missing_setting, labels_of, read_table, split_names
 
 FILES = "labels.csv", "means.csv", "columns.csv"
 _MIN_COLUMNS = 3  # one for each of three views
@@ -29,7 +29,7 @@ def mixture_of_kinds(
     results, read_options = run.results(source, *FILES), run.reading(missing, ("drop", "keep"))
     table, codes = _read_kinds(source, split_names(columns), split_names(ignore) or [], read_options)
     texts = [name for name in table.texts if name not in codes]
-    reading = {"columns": [*table.columns, *codes], "categories": texts, "codes": codes} | keeps(missing)
+    reading = {"columns": [*table.columns, *codes], "categories": texts, "codes": codes} | missing_setting(missing)
     frame, sizes = frame_of(table), parse_sizes(k, "components")
     options: dict[str, Any] = {"distribution": "mixed", "refine": refine, **run.parameters}
     quiet = options | {"verbose": False}
@@ -52,9 +52,9 @@ def mixture_of_kinds(
         )  # fmt: skip
 
     return learn(
-        results, table.source, sizes.up_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
+        results, table.source, sizes.limit_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
         lambda size: MultiViewMixture(int(size or 1), **options).fit(frame), summarize, reading=reading,
-        described=described(table), compare=compare,
+        describe_source=describe_source(table), compare=compare,
     )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def read_same_kinds(source: Path, reading: Mapping[str, Any], read_options: Read
         check_columns(source, kinds, None, [*numbers, *texts])
         return Wanted(numbers, texts, names=True)
 
-    table = read_table(source, choose, read_options, other="")
+    table = read_table(source, choose, read_options, option="")
     return _announce(_as_categories(table, list(reading["codes"])))
 
 

@@ -14,7 +14,7 @@ from ..passes.formats import reusable
 from ..reading import has_columns, readings
 from ..system.terminal import say
 from ..words import stop_words as words_of
-from ._shared import ReadOptions, existing
+from ._shared import ReadOptions, check_file
 
 _READING_OPTIONS = "stop_words", "language", "token_pattern"
 
@@ -50,7 +50,7 @@ def _stop_words(option: str | None) -> dict[str, Any]:
     for part in filter(None, (part.strip() for part in option.split(","))):
         path = Path(part)
         if path.is_file() or path.suffix or len(path.parts) > 1:
-            words += [word.strip() for word in readers.read_lines(existing(path, "--stop-words")) if word.strip()]
+            words += [word.strip() for word in readers.read_lines(check_file(path, "--stop-words")) if word.strip()]
             files += 1
         elif part != "none":
             languages.append(_check_language(part))

@@ -76,7 +76,7 @@ def communities(
     if k == "auto":
         sizes[:] = MixedMembershipBlockModel("auto", n_jobs=run.jobs).candidates(graph)
     else:
-        sizes = sizes.up_to(linked, f"{name}: {linked} nodes with edges")
+        sizes = sizes.limit_to(linked, f"{name}: {linked} nodes with edges")
 
     def fit(size: Any, **overrides: Any) -> MixedMembershipBlockModel:
         return MixedMembershipBlockModel(size, **options | overrides).fit(graph)

@@ -23,8 +23,8 @@ from ..system.scratch import real_path
 from ..system.terminal import say
 from ._background import contrast_background
 from ._run import Run
-from ._shared import Comparison, ReadOptions, cells_explained, learn, parse_sizes
-from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, read_like, scaled_rows, split_names
+from ._shared import Comparison, ReadOptions, explain_cell_errors, learn, parse_sizes
+from ._tables import MISSING, Labels, announce, labels_of, read_known_columns, read_like, scale_rows, split_names
 
 _KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
 _KINDS_WITH_SIZE = ("pca", "mixture")
@@ -129,13 +129,13 @@ def contrast(
     d = len(data.columns)
     if fit in _KINDS_WITH_SIZE:
         sizes[0] = min(sizes[0], d) if k is None else sizes[0]
-        sizes = sizes.up_to(d, f"{both_files}: {d} columns of U")
+        sizes = sizes.limit_to(d, f"{both_files}: {d} columns of U")
     reading: dict[str, Any] = {"columns": data.columns, "columns_v": data.columns_v}
     if fit in _KINDS_WITH_SIZE and scale is not False:
         reading |= {"subtracted": data.U.mean(axis=0), "divided_by": data.U.std(axis=0, ddof=1)}
         say("Columns of U are scaled: directions, distances and errors are in standard deviations.")
     given_map = given_map if given_map is None or "divided_by" not in reading else given_map * reading["divided_by"]
-    rows, distances = scaled_rows(data.U, reading), dict[str, float]()
+    rows, distances = scale_rows(data.U, reading), dict[str, float]()
     options = _parameters_of(run, fit, method, order) | {"n_shared": shared, "linear_map": given_map}
     further_options = {"edges": data.edges, "penalty": penalty, "alpha": alpha}
     options |= {name: value for name, value in further_options.items() if value is not None}
@@ -218,7 +218,7 @@ def _read(
 ) -> Views:
     """Read the two tables and the target, and say which columns and rows are used."""
     min_columns = 1 if fit in (*_KINDS_WITH_TARGET, "components") else 2
-    with cells_explained(options):
+    with explain_cell_errors(options):
         views = read_views(
             source, table_v, target=target, classes=fit == "logistic", min_columns=min_columns, missing=options.missing,
             cache=options.cache, encoding=options.encoding, **column_choices,
@@ -316,15 +316,15 @@ def apply_contrast(model: Any, source: Path, options: ReadOptions, other: Path |
     tables = [announce(read_known_columns(source, reading["columns"], model.n_features_in_, options))]
     if other is not None:
         tables.append(announce(read_known_columns(other, reading["columns_v"], model.n_features_v_, options)))
-    with cells_explained(options):
+    with explain_cell_errors(options):
         masks = match_rows(
             tables, [source, *([] if other is None else [other])], cache=options.cache, encoding=options.encoding
         )
     if other is None:
         say("note: without V the shared part is not removed from U; U is taken to have none.")
     U, *V = (dense(table)[mask] for table, mask in zip(tables, masks, strict=True))
-    labels = Labels(tables[0].rows, tables[0].names).kept(masks[0])
+    labels = Labels(tables[0].rows, tables[0].names).select(masks[0])
     names = model.reading_.get("columns")
-    return lambda path: rows_of(model, scaled_rows(U, reading), V[0] if V else None, names, labels_of(labels)).write(
+    return lambda path: rows_of(model, scale_rows(U, reading), V[0] if V else None, names, labels_of(labels)).write(
         path
     )

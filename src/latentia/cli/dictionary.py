@@ -44,11 +44,11 @@ from ._tables import (
     MISSING,
     Labels,
     Table,
-    described,
+    description,
     labels_of,
     read_like,
     read_numbers,
-    scaled_rows,
+    scale_rows,
     scaling,
 )
 
@@ -84,7 +84,7 @@ class _Data(NamedTuple):
     rows: Any
     columns: list[str]
     source: str
-    described: str
+    description: str
     reading: dict[str, Any]
     table: Table | None = None
     patch: tuple[int, ...] = ()
@@ -168,7 +168,7 @@ def dictionary(
     if k == "auto":
         suggested_sizes = IncoherentDictionary("auto", **options)._candidates(data.rows)
         sizes[:], walk = (CANDIDATES, until_enough) if suggested_sizes is None else (suggested_sizes, and_beyond)
-    sizes = sizes.up_to(n, f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}")
+    sizes = sizes.limit_to(n, f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}")
 
     def fit(size: Any, rows: Any = data.rows, **overrides: Any) -> IncoherentDictionary:
         return IncoherentDictionary(size, **options | overrides).fit(rows)
@@ -179,7 +179,7 @@ def dictionary(
 
     return learn(
         results, data.source, sizes, fit, lambda model, _: _summarize(model, data, not run.quiet),
-        described=data.described, reading=data.reading, compare=lambda: _compare_on_held_out(fit, data, walk), more=draw,
+        description=data.description, reading=data.reading, compare=lambda: _compare_on_held_out(fit, data, walk), write_more=draw,
     )  # fmt: skip
 
 
@@ -209,7 +209,7 @@ def _read_rows(
     if scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: weights and errors are in standard deviations.")
-    return _Data(scaled_rows(table.values, reading), table.columns, table.source, described(table), reading, table)
+    return _Data(scale_rows(table.values, reading), table.columns, table.source, description(table), reading, table)
 
 
 def _read_image_patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _Data:

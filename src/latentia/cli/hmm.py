@@ -21,10 +21,10 @@ from ..system.terminal import say
 from ._run import Run
 
 from ._shared import (  # isort: skip
-    Comparison, ReadOptions, existing, learn, parse_sizes,
+    Comparison, ReadOptions, check_file, learn, parse_sizes,
     refuse_options,
 )  # fmt: skip
-from ._tables import keeps, split_names
+from ._tables import missing_setting, split_names
 
 
 def hmm(
@@ -90,7 +90,7 @@ def hmm(
     say(description)
     is_discrete = data.symbols or kind == "counts"
     max_states = len(np.unique(data.steps[data.there])) if is_discrete else _count_supported(data, refine)
-    sizes = sizes.up_to(max_states, description)
+    sizes = sizes.limit_to(max_states, description)
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     if not two_state:
         options |= {"covariance_type": covariance, "init": _load_start(init, data, sizes)}
@@ -113,7 +113,7 @@ def hmm(
 
     summary = learn(
         results, data.source, sizes, lambda size: _fit(size, two_state, data, options), summarize,
-        reading={"columns": data.columns, "sequence": sequence, "lower": lower} | keeps(missing),
+        reading={"columns": data.columns, "sequence": sequence, "lower": lower} | missing_setting(missing),
         compare=lambda: _compare_held_out(data, options | {"verbose": False}),
     )  # fmt: skip
     return summary | criteria
@@ -172,7 +172,7 @@ def _load_start(path: Path | None, data: Sequences, sizes: Sequence[int]) -> dic
     """Load the chain of a saved model, for these symbols or columns."""
     if path is None:
         return None
-    model = load(existing(path, "--init"))
+    model = load(check_file(path, "--init"))
     if not isinstance(model, SpectralHMM | TwoStateHMM) or model.of_symbols != data.symbols:
         expected = "symbols" if data.symbols else "columns of numbers"
         raise LatentiaError(f"--init {path}: expected a chain of {expected}; found a {type(model).__name__}.")

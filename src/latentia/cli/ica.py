@@ -15,7 +15,7 @@ from ..report.ica import build_rows_table, excess_kurtosis, summarize_ica
 from ..report.parts import count
 from ._run import Run
 from ._shared import Comparison, ReadOptions, learn, parse_sizes
-from ._tables import MISSING, described, labels_of, read_like, read_numbers
+from ._tables import MISSING, description, labels_of, read_like, read_numbers
 
 
 def ica(
@@ -43,12 +43,12 @@ def ica(
     sizes = parse_sizes(k, "sources")
     results = run.results(source, "mixing.csv", "sources.csv", "unmixing.csv")
     reason = "two or more signals are needed to separate them"
-    table = read_numbers(source, columns, ignore, 2, reason, run.reading(missing, MISSING).of_two_values())
+    table = read_numbers(source, columns, ignore, 2, reason, run.reading(missing, MISSING).code_two_values())
     values = dense(table)
     varying = int((np.ptp(values, axis=0) > 0).sum()) if len(values) else 0
     if varying < 2:
         raise LatentiaError(f"{count(varying, 'column')} with different values; {reason}.", source=table.source)
-    sizes = sizes.up_to(values.shape[1], f"{table.source}: {values.shape[1]} columns")
+    sizes = sizes.limit_to(values.shape[1], f"{table.source}: {values.shape[1]} columns")
 
     def fit(size: int | None, **overrides: Any) -> TensorICA:
         noise_model = None if noise == "none" else noise
@@ -58,7 +58,7 @@ def ica(
     return learn(
         results, table.source, sizes, fit,
         lambda model, _: summarize_ica(model, values, columns=table.columns, row_labels=labels_of(table)),
-        described=described(table), reading={"columns": list(table.columns)},
+        description=description(table), reading={"columns": list(table.columns)},
         compare=lambda: _compare_sizes(lambda size: fit(size, verbose=False), values),
     )  # fmt: skip
 

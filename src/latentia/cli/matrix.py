@@ -18,7 +18,7 @@ from ..report.parts import evidence_of
 from ..summaries import Column, Table
 from ..system.terminal import say
 from ._run import Run
-from ._shared import Comparison, ReadOptions, Rows, existing, highest, learn, parse_sizes
+from ._shared import Comparison, ReadOptions, Rows, check_file, highest, learn, parse_sizes
 from ._tables import split_names
 
 _FILES = "following.csv", "labels.csv", "nearest.csv", "spectrum.csv", "words.csv"
@@ -89,7 +89,7 @@ def matrix(
     say(_described(pairs, group, ordered))
     wanted = _known(pairs, near or [])
     data = f"{pairs.source}: {len(pairs.words):,} {'nodes' if group else 'words'}"
-    sizes = sizes.up_to(len(pairs.words), data)
+    sizes = sizes.limit_to(len(pairs.words), data)
     options: dict[str, Any] = {
         "symmetric": not ordered, "method": method, "tau": (0.5 if group else 0.3) if tau is None else tau, "refine": refine,
         "vocabulary": pairs.words, **run.parameters,
@@ -123,7 +123,7 @@ def _read(
             raise LatentiaError(f"{option} is for {why}")
     common: dict[str, Any] = {"encoding": how.encoding, "progress": how.progress}
     if reading["window"] is None:
-        known = vocabulary and existing(vocabulary, "--vocabulary")
+        known = vocabulary and check_file(vocabulary, "--vocabulary")
         more: dict[str, Any] = {"columns": reading["columns"], "min_count": min_count or 1, "cache": how.cache}
         return read_pairs(path, vocabulary=known, **common, **more)
     least: dict[str, Any] = {} if min_count is None else {"min_count": min_count}

@@ -16,7 +16,7 @@ from ..passes import Blocks
 from ..report.mixture import build_rows_table, join_means, summarize_mixture
 from ..summaries import Summary
 from ..system.terminal import say
-from ._effects import Covariates, effects_of
+from ._effects import Covariates, prepare_effects
 from ._mixed import frame_of, mixture_of_kinds, read_same_kinds
 from ._options import check_choice
 from ._run import Run
@@ -24,12 +24,12 @@ from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
 from ._tables import (
     MISSING,
     Table,
-    described,
-    keeps,
+    describe_source,
+    missing_setting,
     labels_of,
     read_like,
     read_numbers,
-    scaled_rows,
+    scale_rows,
     scaling,
     split_names,
 )
@@ -83,15 +83,15 @@ def mixture(
     results = run.results(source, "labels.csv", "means.csv", "scaling.csv", "effects.csv")
     chosen = [name for group in groups for name in group] or split_names(columns)
     option, reason = "--views" if groups else "--columns", "a mixture needs two or more"
-    read_options = run.reading(missing, (*MISSING, "keep")).of_two_values()
+    read_options = run.reading(missing, (*MISSING, "keep")).code_two_values()
     covariates = Covariates.read(source, effects, cluster, read_options)
     table = read_numbers(
         source, chosen, _list_ignored(chosen, ignore, covariates, option), 2, reason, read_options, option
     )
-    fit_effects = effects_of(covariates.of_rows(table.rows), len(table.rows), effects, cluster)
-    sizes = sizes.up_to(*_count_supported(table, groups, bool(refine)))
+    fit_effects = prepare_effects(covariates.select_rows(table.rows), len(table.rows), effects, cluster)
+    sizes = sizes.limit_to(*_count_supported(table, groups, bool(refine)))
     options: dict[str, Any] = {"refine": refine, **run.parameters}
-    reading: dict[str, Any] = {"columns": list(table.columns)} | keeps(missing)
+    reading: dict[str, Any] = {"columns": list(table.columns)} | missing_setting(missing)
     if groups:
         options["distribution"] = distribution or _choose_distribution(table.values)
     else:
@@ -100,7 +100,7 @@ def mixture(
     if not groups and scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: distances and errors are in standard deviations.")
-    rows = scaled_rows(table.values, reading)
+    rows = scale_rows(table.values, reading)
     criteria: dict[str, float] = {}
 
     def summarize(model: Any, _: Any) -> Summary:
@@ -118,11 +118,11 @@ def mixture(
 
     quiet = options | {"verbose": False}
     summary = learn(
-        results, table.source, sizes, fit, summarize, reading=reading, described=described(table),
+        results, table.source, sizes, fit, summarize, reading=reading, describe_source=describe_source(table),
         compare=lambda: (
             _compare_held_out(rows, table, groups, quiet) if groups else _compare_by_folds(rows, table, quiet, shapes)
         ),
-        said=lambda model: _describe_shape(model, covariance),
+        messages=lambda model: _describe_shape(model, covariance),
     )  # fmt: skip
     return summary | criteria
 

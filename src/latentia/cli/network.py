@@ -23,8 +23,8 @@ from ..report.parts import count
 from ..system.progress import progress_bar
 from ..system.terminal import say
 from ._run import Run
-from ._shared import ReadOptions, existing, learn, write_csv
-from ._tables import Labels, Table, announce, binary, described, quoted, read_like, read_numbers
+from ._shared import ReadOptions, check_file, learn, write_csv
+from ._tables import Labels, Table, announce, to_binary, describe_source, quoted, read_like, read_numbers
 
 _CODES, _DENOISED = "codes.csv", "denoised.csv"
 _MIN_COLUMNS = 4  # least number of columns that a unit switches
@@ -69,15 +69,15 @@ def network(
     if real and min_count > 1:
         raise LatentiaError(f"--min-count {min_count}: real values are not on or off; leave it out.")
     results = run.results(source, _CODES, "columns.csv", "edges.csv", "units.csv")
-    read_options = run.reading(missing, ("drop",)).of_two_values()
+    read_options = run.reading(missing, ("drop",)).code_two_values()
     table = _read(source, columns, ignore, vocabulary, read_options)
     data = _keep_frequent(_threshold(table, real, above, _remedy), real, min_count)
     options = {"input_type": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
     return learn(
         results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
         lambda model, _: summarize_network(model, data.values, columns=data.columns),
-        described=described(data), reading={"columns": list(data.columns), "above": above},
-        more=lambda folder, model: _write_codes(folder / _CODES, model, data),
+        describe_source=describe_source(data), reading={"columns": list(data.columns), "above": above},
+        write_more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def _read(
     for option, value in (("--columns", columns), ("--ignore", ignore)):
         if value:
             raise LatentiaError(f"{option}: a bag of words has no columns to choose; leave it out.")
-    words = None if vocabulary is None else existing(vocabulary, "--vocabulary")
+    words = None if vocabulary is None else check_file(vocabulary, "--vocabulary")
     return announce(_read_bag(source, words, read_options))
 
 
@@ -120,7 +120,7 @@ def _read_bag(source: Path, vocabulary: Path | None, read_options: ReadOptions) 
 def _threshold(table: Table, real: bool, above: float | None, remedy: Callable[[Sequence[str]], str] | None) -> Table:
     """Return the table for the network: real values, or True where a value is on."""
     if real or above is None:
-        return table if real else binary(table, _EXPECTED_VALUES, remedy)
+        return table if real else to_binary(table, _EXPECTED_VALUES, remedy)
     values = table.values
     if sparse.issparse(values) and above >= 0:
         return replace(table, values=sparse.csr_array(values > above))

@@ -41,8 +41,8 @@ from ._tables import (
     Wanted,
     announce,
     check_columns,
-    described,
-    keeps,
+    description,
+    missing_setting,
     labels_of,
     numeric_columns,
     read_like,
@@ -81,7 +81,7 @@ class _Data:
     rows: Any
     columns: list[str]
     source: str
-    described: str
+    description: str
     reading: dict[str, Any]
     labels: Labels
     unit: str = "row"
@@ -178,7 +178,7 @@ def nmf(
         raise LatentiaError("--image and --shape: rows are pixels of one image or pictures themselves; give one.")
     results = run.results(source, *_FILES)
     of_tables = {"columns": columns, "ignore": ignore, "names": names, "missing": missing, "encoding": run.encoding}
-    read_options = run.reading(missing, (*MISSING, "keep")).of_two_values(amounts=True)
+    read_options = run.reading(missing, (*MISSING, "keep")).code_two_values(amounts=True)
     if source.is_dir() or is_image(source):
         refuse_options(source, "pictures have no columns", **of_tables)
         refuse_options(source, "pictures are no arrays", array=array)
@@ -228,11 +228,11 @@ def _read_rows(
 
     table = announce(read_table(source, choose, read_options))
     row_names = table.names if names is None else [str(name) for name in table.texts[names]]
-    reading = {"columns": list(table.columns)} | ({} if names is None else {"id": names}) | keeps(read_options.missing)
+    reading = {"columns": list(table.columns)} | ({} if names is None else {"id": names}) | missing_setting(read_options.missing)
     labels = Labels(table.rows, row_names)
     check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(
-        table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture
+        table.values, table.columns, table.source, description(table), reading, labels, table.unit, image, picture
     )
 
 
@@ -274,7 +274,7 @@ def _learn(results: Results, data: _Data, sizes: Sizes, method: type[Any], optio
     sizes[:] = sizes or CANDIDATES
     n, d = data.rows.shape
     carried = f"{data.source}: {count(n, 'row')} of {count(d, 'column')}"
-    sizes = sizes.up_to(min(n, d), carried)
+    sizes = sizes.limit_to(min(n, d), carried)
     weights = functools.cache(lambda model: np.asarray(model.transform(data.rows)))
 
     def fit(size: Any, rows: Any = data.rows, **overrides: Any) -> Any:
@@ -291,8 +291,8 @@ def _learn(results: Results, data: _Data, sizes: Sizes, method: type[Any], optio
 
     return learn(
         results, data.source, sizes, fit, summarize,
-        described=data.described, reading=data.reading, compare=lambda: _build_comparison(fit, data, walk),
-        more=lambda folder, model: _write_images(folder, model, data, weights(model)),
+        description=data.description, reading=data.reading, compare=lambda: _build_comparison(fit, data, walk),
+        write_more=lambda folder, model: _write_images(folder, model, data, weights(model)),
     )  # fmt: skip
 
 

@@ -20,14 +20,14 @@ from ..report.noisy_or import percent, summarize_noisy_or
 from ..summaries import Summary, write_csv
 from ..system.progress import progress_bar
 from ..system.terminal import say
-from ._options import in_options
+from ._options import render_error
 from ._run import Run
 from ._tables import read_like
 
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, binary, described, quoted, read_numbers, split_names
+from ._tables import Labels, Table, announce, to_binary, describe_source, quoted, read_numbers, split_names
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _EXPECTED_VALUES = "findings are 1 (present) or 0 (absent)"
@@ -94,7 +94,7 @@ def noisy_or(
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: expected a share between 0 and 1. Leave --prior out to estimate it.")
     results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
-    read_options, cause_names = run.reading(missing, ("keep", "drop")).of_two_values(), _names(name)
+    read_options, cause_names = run.reading(missing, ("keep", "drop")).code_two_values(), _names(name)
     if baskets and (ignore or (columns and rows != "long")):
         raise LatentiaError("--baskets: the file has no columns. Leave --columns and --ignore out.")
     if rows is not None and not baskets:
@@ -105,7 +105,7 @@ def noisy_or(
         else _read_findings(source, columns, ignore, read_options)
     )
     n = data.values.shape[1]
-    sizes = sizes.up_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
+    sizes = sizes.limit_to(bounds.noisy_or_causes(n) if k else n, f"{data.source}: {n} findings")
     places = _places(data, row)
     options = {
         "prior": prior,
@@ -129,7 +129,7 @@ def noisy_or(
 
     return learn(
         results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, cause_names), build_summary,
-        more=write_files, described=described(data),
+        write_more=write_files, describe_source=describe_source(data),
         reading={"columns": list(data.columns), "baskets": baskets}
         | ({"rows": rows, "pair": split_names(columns)} if rows else {}),
         compare=lambda: _comparison(data, options | {"verbose": False}),
@@ -167,7 +167,7 @@ def _read_baskets(
 def _read_findings(path: Path, columns: str | None, ignore: str | None, read_options: ReadOptions) -> Table:
     """Read and announce columns of 0 and 1."""
     reason = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
-    data = binary(read_numbers(path, columns, ignore, 3, reason, read_options), _EXPECTED_VALUES, _remedy)
+    data = to_binary(read_numbers(path, columns, ignore, 3, reason, read_options), _EXPECTED_VALUES, _remedy)
     if not sparse.issparse(data.values) and data.values.dtype.kind == "f":
         share = percent(float(np.isnan(data.values).mean()))
         say(f"{share} of the cells are empty and are taken as unknown (--missing drop leaves rows out).")
@@ -299,5 +299,5 @@ def apply_noisy_or(model: Any, source: Path, read_options: ReadOptions, ask: int
         if ask:
             raise LatentiaError("--ask: baskets have no unknown items to ask for. Leave --ask out.")
         return lambda path: _write_posteriors(path, model, data)
-    data = binary(read_like(model, source, read_options), _EXPECTED_VALUES)
+    data = to_binary(read_like(model, source, read_options), _EXPECTED_VALUES)
     return lambda path: _write_posteriors(path, model, data, ask)

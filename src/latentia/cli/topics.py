@@ -22,10 +22,10 @@ from ..report.topics import document_names, document_rows, summarize_topics, top
 from ..system.terminal import say
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ..topics.race import Race, race_on_hidden_words
-from ._effects import check_effects, effects_of
+from ._effects import check_effects, prepare_effects
 from ._prevalence import no_columns, prepare_prevalence
 from ._run import Run
-from ._shared import Comparison, ReadOptions, Sizes, existing, hold_out, learn, named, parse_sizes
+from ._shared import Comparison, ReadOptions, Sizes, check_file, hold_out, learn, name_source, parse_sizes
 from ._texts import parse_split, read_known, reading_options, say_columns, say_words, word_options
 
 _MAX_TABLE_ROWS = 200_000
@@ -99,7 +99,7 @@ def topics(
         cache=read_options.cache, encoding=read_options.encoding, **word_choice,
     )  # fmt: skip
     prevalence = prepare_prevalence(corpus, group_by or [], over, period)
-    measure_effects = effects_of(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
+    measure_effects = prepare_effects(corpus.columns, corpus.blocks.n_rows, effects, cluster, no_columns(corpus.source))
     sizes = _limit_sizes(corpus, sizes, model_options)
     race = _race(corpus, sizes, run.parameters | {"refine": refine}) if model == "auto" else None
     kind: Any = _MODELS[model if race is None else race.chosen]
@@ -117,7 +117,7 @@ def topics(
         results, corpus.source, sizes, lambda size: kind(size, **options).fit(corpus.blocks), build_summary,
         reading={"column": column, "split": parts} | reading_options(word_choice) | names_given,
         compare=lambda: _make_comparison(kind, corpus, options | {"verbose": False}),
-        said=lambda model: [] if race is None else [f"--model auto takes {race}"],
+        messages=lambda model: [] if race is None else [f"--model auto takes {race}"],
     )  # fmt: skip
     return result if race is None else result | {"race": asdict(race)}
 
@@ -151,7 +151,7 @@ def _limit_sizes(corpus: Corpus, sizes: Sizes, model_options: dict[str, Any]) ->
     data = f"{corpus.source}: {n_rows} documents of {n_words} words"
     if corpus.texts is not None and n_rows < min(sizes):
         raise LatentiaError(f"{data} carry at most {n_rows} topics: -k {min(sizes)} is too large. {_CUT}")
-    sizes = sizes.up_to(min(n_rows, n_words), data)
+    sizes = sizes.limit_to(min(n_rows, n_words), data)
     n_anchors = 0 if isinstance(model_options.get("anchors", "greedy"), str) else len(model_options["anchors"])
     if n_anchors > min(sizes):
         raise LatentiaError(
@@ -165,7 +165,7 @@ def _race(corpus: Corpus, sizes: Sizes, parameters: dict[str, Any]) -> Race:
     train, test = hold_out(corpus.blocks, corpus.source, n_parts=4)
     size = max((size for size in sizes if size is not None), default=min(_RACE_SIZE, *corpus.blocks.shapes[0]))
     options = parameters | {"n_splits": 0, "verbose": False}
-    with named(corpus.source):
+    with name_source(corpus.source):
         models = {name: _MODELS[name](size, **options).fit(train) for name in ("anchor", "single")}
         return race_on_hidden_words(models, sparse.csr_array(_read_first_rows(test)))
 
@@ -241,7 +241,7 @@ def _topic_names(pairs_given: list[str], path: Path | None, sizes: Sizes) -> dic
     """Return the names of topics that the model stores; an empty dict without names."""
     pairs = [(f"--name {text}", *text.partition("=")[::2]) for text in pairs_given]
     if path is not None:
-        table = open_table(existing(path, "--names"))
+        table = open_table(check_file(path, "--names"))
         if not {"component", "name"} <= set(table.names):
             raise LatentiaError(
                 f"--names {path}: expected the columns component and name; it has {', '.join(table.names)}."
@@ -268,7 +268,7 @@ def _topic_names(pairs_given: list[str], path: Path | None, sizes: Sizes) -> dic
 
 def _read_anchors(path: Path) -> list[dict[str, float]]:
     anchors = []
-    for number, line in enumerate(readers.read_lines(existing(path, "--anchors")), 1):
+    for number, line in enumerate(readers.read_lines(check_file(path, "--anchors")), 1):
         words: dict[str, float] = {}
         for part in line.split("#")[0].split():
             match = re.fullmatch(r"([^=]+)(?:=(1|1\.0*|0?\.\d*[1-9]\d*))?", part)

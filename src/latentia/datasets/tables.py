@@ -16,7 +16,7 @@ from scipy import sparse
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn, write_parameter
 from ..passes import Blocks
 from ..passes.formats import no_encoding, plain_name, readable, reusable
-from ..reading import Asked, Reading, has_columns, is_coded, is_table_name, open_reading
+from ..reading import ColumnOptions, Reading, has_columns, is_coded, is_table_name, open_reading
 
 __all__ = ["CellError", "Table", "Wanted", "check_columns", "is_table", "numeric_columns", "read_table"]
 
@@ -118,7 +118,7 @@ def read_table(
     missing: str = "error",
     cache: str | os.PathLike[str] | bool | None = None,
     encoding: str | None = None,
-    asked: Asked | None = None,
+    asked: ColumnOptions | None = None,
     sheet: str | None = None,
 ) -> Table:
     """Read columns of a table; an error names the line and the column.

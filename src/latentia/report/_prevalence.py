@@ -9,7 +9,7 @@ import numpy as np
 
 from ..summaries import Column, Figure, Table
 from ..topics.prevalence import Prevalence
-from .figures import bands, intervals, shortened
+from .figures import bands, intervals, shorten
 from .parts import count
 
 FILES = "prevalence.csv", "trends.csv"
@@ -83,7 +83,7 @@ def _figure(number: int, name: str, prevalence: Prevalence, titles: Sequence[str
         x = np.asarray(prevalence.places if prevalence.numbers is None else prevalence.numbers)
     bounds = (prevalence.share.value, prevalence.share.low, prevalence.share.high)
     chance = f"holds the true share with a chance of {prevalence.level:.0%}."
-    panels = [(shortened(f"{k}: {titles[k]}", _MAX_LETTERS), x, *(part[groups, k] for part in bounds)) for k in topics]
+    panels = [(shorten(f"{k}: {titles[k]}", _MAX_LETTERS), x, *(part[groups, k] for part in bounds)) for k in topics]
     largest = f" ({_MAX_BARS} largest of {n} groups)" if len(groups) < n else ""
     where = "a period; the band" if by_time else f"a group{largest}; the line through the end of a bar"
     caption = f"Mean share of each topic in the documents of {where} {chance}"

@@ -11,10 +11,10 @@ from ..datasets.graphs import graph_of
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
 from ..moments import Graph
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from ._graph import Pie, draw_graph
 from .figures import PALETTE as BASIC
-from .figures import heat_map, named_bars, spectrum
+from .figures import heat_map, horizontal_bars, spectrum
 from .page import page
 from .parts import count, directions, evidence_of, grades_say, largest, listing
 
@@ -139,7 +139,7 @@ def communities_of(model: Any, graph: Graph | _Expected, threshold: float = 0.1)
             Column("size", shares.sum(axis=0), ".6g", where="f"),
             Column("share", model.weights_, ".6f", kind="share", meaning=_share(model)),
             Column("nodes", is_member.sum(axis=0), short=",", where="pf"),
-            *graded(evidence, len(ends), meaning=_ERROR + grades_say(evidence, "a community", _GRADE_CLAUSE)),
+            *grade_columns(evidence, len(ends), meaning=_ERROR + grades_say(evidence, "a community", _GRADE_CLAUSE)),
             Column("inside", inside, ".4f", ".0%", where="pf"),
             Column("inside by chance", chance, ".4f", ".0%", heading="By chance", where="pf"),
             Column(
@@ -214,7 +214,7 @@ def _write_answer(model: Any, graph: Graph | _Expected, table: Table) -> tuple[s
         values = {"drawing": _draw_graph_section(model, graph), "asked": len(model.weights_), "n_nodes": graph.n_nodes}
         return words, Section("graph.html", values)
     first = largest(model.weights_, _N_MEMBERS)
-    data = named_bars([f"{k}: {central[k]}" for k in first], model.weights_[first], title="share of the nodes")
+    data = horizontal_bars([f"{k}: {central[k]}" for k in first], model.weights_[first], title="share of the nodes")
     return words, Figure(
         "sizes", data, "The communities by size", "Bars of the sizes of communities", "The largest communities."
     )

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..evidence import Evidence
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .contrast_peers import PEERS, answer_of, contrast_peers, differences, kind_of, scale_errors, spread_of, variances
-from .figures import bars, beside, heat_map, shortened
+from .figures import bars, error_text, heat_map, shorten
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -214,7 +214,7 @@ def _build_answer_table(context: _Context, target: str, peer_distances: Mapping[
     error = evidence.expected_error
     if error is not None and kind == "components" and evidence.component_errors is not None:
         error = float(evidence.component_errors[0])  # simpler methods are compared by s1 alone
-    beside = "" if error is None else f" Its own expected error is {distance_text(error)}."
+    error_text = "" if error is None else f" Its own expected error is {distance_text(error)}."
     distances_text = ", ".join(f"{name} {distance_text(distance)}" for name, distance in peer_distances.items())
     divided = ", after each was brought to standard deviation 1" if context.scaling else ""
     head = "number" if _THIS_FIT in screen else ""
@@ -226,7 +226,7 @@ def _build_answer_table(context: _Context, target: str, peer_distances: Mapping[
     scaled = ", which were brought to standard deviation 1 first" if context.scaling else ""
     return Table(
         "components",
-        (key, *before, *graded(evidence, size, unit=unit, meaning=meaning), *after),
+        (key, *before, *grade_columns(evidence, size, unit=unit, meaning=meaning), *after),
         title="The three parts" if noun == "part" else f"All {noun}s",
         hint=_HINTS[noun].format(adds=outcome, scaled=scaled, unit=context.unit, u=context.u) + truncation,
         file="" if noun == "part" else FILES[kind],
@@ -387,7 +387,7 @@ def _files(context: _Context) -> list[Table]:
     """Build the tables that are written to files only."""
     model, kind, names, tables = context.model, context.kind, context.names, []
     if kind == "components":
-        errors = graded(evidence_of(model), 3)[-2:]
+        errors = grade_columns(evidence_of(model), 3)[-2:]
         cells = [
             (part, f"s{part + 1}", *(column.values[part] for column in errors), a, b, value)
             for part, columns_of_part in enumerate((names, names, context.names_v))
@@ -524,7 +524,7 @@ def _draw_dots(
     """Draw a row for every name, with a dot for each method, and bars of the expected error at the first method's dots."""
     chosen = largest(np.abs(next(iter(answers.values()))), _MAX_DOTS)
     displayed = {name: values[chosen] for name, values in answers.items()}
-    return beside([names[d] for d in chosen], displayed, None if errors is None else errors[chosen], title=title)
+    return error_text([names[d] for d in chosen], displayed, None if errors is None else errors[chosen], title=title)
 
 
 def _draw_heat_map(answers: Mapping[str, np.ndarray], names: list[str], noun: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..dictionary.codes import count_needed_atoms, sparse_codes
 from ..dictionary.codes import row_errors as row_errors
 from ..dictionary.patches import as_grey, psnr
 from ..exceptions import LatentiaError
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .figures import bars, heat_map, lines, picture
 from .mixture import build_scaling_table
 from .page import page
@@ -78,7 +78,7 @@ def summarize_dictionary(
 
     """
     n = model.components_.shape[1]
-    names = column_names(columns, n, X=X, what="atoms")
+    names = column_names(columns, n, X=X, noun="atoms")
     if patch is not None and (size := int(np.prod(patch))) != n:
         raise LatentiaError(f"patches of the shape {tuple(patch)} have {size} values; the atoms have {n}.")
     codes = sparse_codes(model, X) if codes is None and X is not None else codes
@@ -173,7 +173,7 @@ def _build_table(model: Any, names: list[str], named: bool, of_columns: bool, no
             Column("usage", model.usage_, ".6f", _format_usage, kind="share", heading="Used in", head="used in",
                    meaning=f"The share of the {plural} in whose code the atom is."),
             *strongest,
-            *graded(evidence, m, meaning=error),
+            *grade_columns(evidence, m, meaning=error),
             *block(names, model.components_),
         ),
         "All atoms", truncation + ("Strongest are the columns of most weight." if strongest else ""), "atoms.csv",
@@ -264,7 +264,7 @@ def _draw_atoms(model: Any, names: list[str], patch: Sequence[int] | None, plura
         series = [
             (f"atom {k}: {_format_usage(model.usage_[k])}", x, atom) for k, atom in enumerate(components[:n_shown])
         ]
-        data = lines(series, title="", whole=True, aside=_CURVE_WIDTH)
+        data = lines(series, title="", whole_numbers=True, aside=_CURVE_WIDTH)
     truncation = f"{n_shown} of {m}, with" if m > n_shown else "With"
     hint_text = (
         f"The most used first. {truncation} the share of the {plural} that use each."
@@ -344,7 +344,7 @@ def _draw_figures(model: Any, plural: str) -> Iterator[Figure]:
         curve = [("error", np.arange(1, len(rounds) + 1), 100 * rounds)]
         yield Figure(
             "rounds",
-            lines(curve, title="round", y_title="error in %", from_zero=True, whole=True),
+            lines(curve, title="round", y_title="error in %", from_zero=True, whole_numbers=True),
             "How the error fell",
             "Line of the error after each round",
             f"Residual of the {plural} after each round of refinement; a curve that is flat at its end has converged. The "

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..sequences import TwoStateHMM
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
-from .figures import heat_map, lines, means_map, shortened, strips
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
+from .figures import heat_map, lines, means_map, shorten, strips
 from .page import page
 from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -150,7 +150,7 @@ def _build_state_columns(model: Any, symbols: bool, evidence: Any) -> tuple[Colu
         Column("state", range(size), kind="key", meaning=state),
         Column("share", model.weights_, ".6f", kind="share", term="Share, mean stay, starts", meaning=share),
         Column("mean stay", mean_stays(model.transmat_), short=_format_stay, where="ps"),
-        *graded(evidence, size, unit="l1 of 2" if symbols else "standard deviations", meaning=error),
+        *grade_columns(evidence, size, unit="l1 of 2" if symbols else "standard deviations", meaning=error),
         Column("start probability", model.startprob_, ".6f", ".0%", heading="Starts", where="pf"),
     )
 
@@ -235,12 +235,12 @@ def _draw_paths(rows: Table, lengths: Any, state_names: Sequence[str]) -> Figure
     strips_of_sequences = [
         (str(rows["sequence"].values[a]), np.asarray(rows["state"].values[a:b])) for a, b in paths if b > a
     ]
-    state_labels = [shortened(f"state {k}: {description}", 40) for k, description in enumerate(state_names)]
+    state_labels = [shorten(f"state {k}: {description}", 40) for k, description in enumerate(state_names)]
     shows_all = len(lengths) <= _MAX_SEQUENCES and max(lengths) <= _MAX_STEPS
     sequences_text = f" of the first {_MAX_SEQUENCES} sequences" if len(lengths) > _MAX_SEQUENCES else ""
     omission = "" if shows_all else f" The first {_MAX_STEPS} steps{sequences_text}."
     return Figure(
-        "paths", strips(strips_of_sequences, state_labels, title="step", most=_MAX_STEPS), "The states over time",
+        "paths", strips(strips_of_sequences, state_labels, title="step", max_steps=_MAX_STEPS), "The states over time",
         "Strips of the states over the steps; paths.csv holds the path", f"The most probable path of states.{omission}",
     )  # fmt: skip
 
@@ -331,7 +331,7 @@ def _summarize_numbers(
         for i, (top, deviation) in enumerate(zip(chosen, deviations, strict=True))
     ]
     words = (
-        Column("means", plain, short=short_number, kind="words", where="s", most=_MAX_SYMBOLS),
+        Column("means", plain, short=short_number, kind="words", where="s", max_steps=_MAX_SYMBOLS),
         Column(
             "means that differ",
             top_columns,
@@ -365,7 +365,7 @@ def _draw_curves(steps: np.ndarray, states: Any, features: list[str], order: np.
     x = np.arange(1, len(steps) + 1)
     series = [("state", x, states[: len(steps)]), *((features[d], x, steps[:, d]) for d in order)]
     return Figure(
-        "curves", lines(series, steps=[0], title="step", whole=True), "The first steps",
+        "curves", lines(series, steps=[0], title="step", whole_numbers=True), "The first steps",
         "Path of states and columns over the first steps; paths.csv holds the path",
         "Top: the most probable path of states through the first sequence. Below: the columns that distinguish the states "
         "best. Where a state begins, these jump to its means.",

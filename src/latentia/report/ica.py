@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..summaries import Answer, Column, Figure, Summary, Table, block, graded
-from .figures import heat_map, lines, shortened, thinned
+from ..summaries import Answer, Column, Figure, Summary, Table, block, grade_columns
+from .figures import heat_map, lines, shorten, thin_curve
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -104,7 +104,7 @@ def _build_sources_table(model: Any, sources: np.ndarray | None, names: list[str
             Column("kurtosis", kurtosis, ".4f", ".2f", meaning=_KURTOSIS_MEANING),
             Column("shape", [_name_shape(value) for value in kurtosis], kind="text", where="p"),
             Column("strongest in", top_columns, short=SIGNED, kind="words", where="ps"),
-            *graded(evidence, len(kurtosis), "expected crosstalk", meaning=_describe_error(evidence)),
+            *grade_columns(evidence, len(kurtosis), "expected crosstalk", meaning=_describe_error(evidence)),
             *block(names, model.components_),
         ),
         title="All sources",
@@ -143,14 +143,14 @@ def _name_shape(kurtosis: float) -> str:
 
 def _draw_curves(values: np.ndarray, sources: np.ndarray, names: list[str]) -> tuple[Figure, Figure]:
     n_shown, width = min(sources.shape[1], _CURVES), values.shape[1]
-    curves = [(f"source {k}", *thinned(sources[:, k])) for k in range(n_shown)]
-    signals = [(name, *thinned(signal)) for name, signal in zip(names[:_SIGNALS], values.T, strict=False)]
+    curves = [(f"source {k}", *thin_curve(sources[:, k])) for k in range(n_shown)]
+    signals = [(name, *thin_curve(signal)) for name, signal in zip(names[:_SIGNALS], values.T, strict=False)]
     selection = f"The first {n_shown} sources" if n_shown < sources.shape[1] else "Each source"
     omission = f" The first {_SIGNALS} of {width}." if width > _SIGNALS else ""
     return (
         Figure(
             "sources",
-            lines(curves, whole=True),
+            lines(curves, whole_numbers=True),
             "The sources over the rows",
             "Curves of the sources; sources.csv holds the numbers",
             f"{selection} over the rows, in standard deviations. A movement that several signals share should be in one source "
@@ -158,7 +158,7 @@ def _draw_curves(values: np.ndarray, sources: np.ndarray, names: list[str]) -> t
         ),
         Figure(
             "signals",
-            lines(signals, whole=True),
+            lines(signals, whole_numbers=True),
             "The signals as they came",
             "Curves of the signals",
             f"One curve for each column of the data.{omission}",

@@ -16,8 +16,8 @@ from scipy.spatial.distance import squareform
 from .._validation import number_table
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
-from .figures import beside, heat_map, named_bars, shortened
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, grade_columns
+from .figures import dot_plot, heat_map, horizontal_bars, shorten
 from .page import page
 from .parts import count, evidence_of, evidence_parts, grades_say, largest, listing, mean_error
 
@@ -162,7 +162,7 @@ def _answer(model: Any, labels: Names, measures: Sequence[Mapping[str, Any]]) ->
     measured = [measure for measure in measures if np.isfinite(measure["value"]) and np.isfinite(measure["plain"])]
     if measured:
         values, frequent_values = (np.array([measure[name] for measure in measured]) for name in ("value", "plain"))
-        data = beside(
+        data = dot_plot(
             [measure["name"] for measure in measured],
             {"this model": values, "most frequent labels": frequent_values},
             None,
@@ -172,7 +172,7 @@ def _answer(model: Any, labels: Names, measures: Sequence[Mapping[str, Any]]) ->
         label = "Dots of how good the predictions are; metrics.csv holds the numbers"
     else:
         names, shares = [labels[label] for label in frequent], model.label_frequencies_[frequent]
-        data = named_bars(names, shares, title="share of the documents")
+        data = horizontal_bars(names, shares, title="share of the documents")
         title_and_hint = ("The labels", f"The {len(frequent)} most frequent labels.")
         label = "Bars of how frequent labels are"
     return Answer(
@@ -192,7 +192,7 @@ def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Tab
     means = _ERROR + grades_say(evidence, "a topic", "other documents of the same kind would give it other words")
     share_and_error = (
         Column("share", model.weights_, ".6f", kind="share"),
-        *graded(evidence, size, unit="l1 of 2", meaning=means),
+        *grade_columns(evidence, size, unit="l1 of 2", meaning=means),
     )
     overall = np.maximum(model.weights_ @ model.word_probabilities_, 1e-300)
     distinctive_words = [_telling_words(own_words, overall, words) for own_words in model.word_probabilities_]

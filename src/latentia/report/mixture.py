@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..effects import Effects
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
-from ..summaries import Answer, Column, Figure, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Summary, Table, block, grade_columns
 from ._effects import effects_lines, effects_parts
 from .figures import means_map, places_on_a_plane, points
 from .page import page
@@ -200,7 +200,7 @@ def _build_components_table(
             Column("component", range(size), kind="key", meaning=_COMPONENT_MEANING),
             Column("share", model.weights_, ".6f", kind="share", term="Share, rows", meaning=_SHARE_MEANING),
             *counts,
-            *graded(evidence, size, unit=in_files, meaning=error),
+            *grade_columns(evidence, size, unit=in_files, meaning=error),
             *spread,
             Column("what sets it apart", top_columns, short=short_number, kind="words", where="ps"),
             *block(names, means),

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from ..deep.agreement import encode_layers, measure_agreements
 from ..deep.edges import list_unit_edges, members, unit_names
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, graded
-from .figures import PALETTE, bars, links, shortened
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, grade_columns
+from .figures import PALETTE, bars, links, shorten
 from .noisy_or import frequencies, compute_heights, percent
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing
@@ -48,7 +48,7 @@ def summarize_network(
     Summary
 
     """
-    names = column_names(columns, model.n_features_in_, X=Y, what="network")
+    names = column_names(columns, model.n_features_in_, X=Y, noun="network")
     sizes, units = [layer.shape[0] for layer in model.layers_], units_table(model, names)
     where = "" if len(sizes) == 1 else f" in {len(sizes)} layers ({', '.join(f'{size:,}' for size in sizes)})"
     rows = "" if Y is None else f", from {count(Y.shape[0], 'row')}"
@@ -95,7 +95,7 @@ def _words_and_picture(model: Any, units: Table, names: Sequence[str]) -> tuple[
          i % len(PALETTE), f"{percent(on_in[u])} of the rows, {count(int(layer[u].sum()), 'column')}")
         for i, u in enumerate(first)
     ]  # fmt: skip
-    column_boxes = [(shortened(names[d]), f"{names[d]}\nof {count(int(rare[d]), 'unit')}") for d in columns]
+    column_boxes = [(shorten(names[d]), f"{names[d]}\nof {count(int(rare[d]), 'unit')}") for d in columns]
     edges = [(i, j, 0.4) for i, j in np.argwhere(drawn_edges)]
     data = links(
         unit_boxes, column_boxes, edges, (compute_heights(drawn_edges.astype(float)), np.arange(len(columns)) + 0.5)
@@ -162,7 +162,7 @@ def units_table(model: Any, columns: Sequence[str]) -> Table:
             Column("unit", range(len(on))),
             Column("layer", unit_edges.layers, where="sf" if several else "f"),
             Column("on in", np.concatenate(model.densities_), ".6f", percent),
-            *graded(evidence_of(model), len(on)),
+            *grade_columns(evidence_of(model), len(on)),
             Column(
                 "switches on", on, "; ".join, _join_names, kind="text", head="" if several or not _real(model) else "raises"
             ),

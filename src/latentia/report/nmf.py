@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded, histogram
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns, histogram
 from ._any import summarize_any
 from .dictionary import row_errors
-from .figures import PALETTE, heat_map, lines, overlaid, picture, thinned
+from .figures import PALETTE, heat_map, lines, overlaid, picture, thin_curve
 from .page import page
 from .parts import component_marks, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -169,7 +169,7 @@ def summarize_counts(
     factor_columns = (
         Column("component", range(size)),
         Column("share", model.weights_, ".6f"),
-        *graded(summary.evidence, size),
+        *grade_columns(summary.evidence, size),
         *block(columns, model.components_),
     )
     return replace(
@@ -249,7 +249,7 @@ def _table(view: _View) -> Table:
             Column(
                 "share", view.mean_shares, ".6f", kind="share", meaning=f"{share}, and on average over all of them."
             ),
-            *graded(evidence, size, meaning=error),
+            *grade_columns(evidence, size, meaning=error),
             Column(
                 "taken from",
                 view.row_names,
@@ -444,7 +444,7 @@ def _spectra(view: _View) -> tuple[Figure, ...]:
     """Draw the components as curves over the columns, if these have numbers as names."""
     if view.axis is None:
         return ()
-    curves = [(k, *thinned(component)) for k, component in enumerate(view.model.components_[:_MAX_CURVES])]
+    curves = [(k, *thin_curve(component)) for k, component in enumerate(view.model.components_[:_MAX_CURVES])]
     series = [(f"component {k}", view.axis[places - 1], heights) for k, places, heights in curves]
     size, figure = len(view.row_names), overlaid(series, title="column", y_title="entry")
     cut = f" The first {_MAX_CURVES} of {size}." if size > _MAX_CURVES else ""
@@ -458,7 +458,7 @@ def _rounds(view: _View) -> tuple[Figure, ...]:
     if not view.model.refine or len(rounds) < 2:
         return ()
     curve = [("log-likelihood", np.arange(1, len(rounds) + 1), rounds)]
-    figure = lines(curve, title="round", y_title="nats", whole=True)
+    figure = lines(curve, title="round", y_title="nats", whole_numbers=True)
     caption = (
         f"Likelihood of the {view.row_kind}s after each round of polish, in which components and weights are fitted in turn; a "
         "curve that is flat at its end has converged."

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
-from .figures import PALETTE, links, shortened, spectrum
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
+from .figures import PALETTE, links, shorten, spectrum
 from .page import page
 from .parts import count, evidence_of, grades_say, largest, listing, short_number
 
@@ -165,7 +165,7 @@ def _table(model: Any, evidence: Any, names: list[str], threshold: float) -> Tab
                 "error of prevalence", [None] * size if model.prior_errors_ is None else model.prior_errors_, ".6f", percent,
                 heading="Give or take", head="+/-", empty="as given" if is_given else "not measured",
             ),
-            *graded(evidence, size, meaning=error),
+            *grade_columns(evidence, size, meaning=error),
             Column(
                 "its findings", findings_of_causes, short=".0%", kind="words", where="p", most=_MAX_FINDINGS_ON_PAGE,
                 empty=f"none of {100 * threshold:.3g}% or more", term="Strength", meaning=strength,
@@ -354,7 +354,7 @@ def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: flo
             (str(k), _hover_of_cause(model, k, names, threshold), k % len(PALETTE), cause)
             for k, cause in enumerate(names_of_causes)
         ],
-        [(shortened(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
+        [(shorten(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
         [(k, i, shown_strengths[k, i]) for k, i in edges],
         (compute_heights(shown_strengths), np.arange(len(order)) + 0.5),
     )

@@ -20,13 +20,13 @@ from ..exceptions import LatentiaError
 from ..metrics import l1_distances
 from ..metrics.relevance import RELEVANCE, other_topics, relevance
 from ..passes import Blocks
-from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, graded
+from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from ..topics import AnchorTopics, EmbeddingTopics, SingleTopicModel
 from ..topics.prevalence import Prevalence
 from ..words import texts_of
 from ._effects import effects_lines, effects_parts
 from ._prevalence import prevalence_figures, prevalence_lines, prevalence_tables
-from .figures import named_bars
+from .figures import horizontal_bars
 from .page import page
 from .parts import Mark, component_marks, count, evidence_of, grades_say, largest, listing
 
@@ -248,7 +248,7 @@ def _columns(model: Any, evidence: Evidence) -> tuple[Column, ...]:
         ),
         *((Column("name", names, kind="text", heading="Name"),) if any(names) else ()),
         Column("share", _shares(model), ".6f", kind="share"),
-        *graded(evidence, size, unit=unit, meaning=meaning.format(grades)),
+        *grade_columns(evidence, size, unit=unit, meaning=meaning.format(grades)),
     )
     if not isinstance(model, AnchorTopics):
         return columns
@@ -331,7 +331,7 @@ def _answer(topics: Sequence[dict[str, Any]], titles: Sequence[str]) -> Answer:
         f"{count(len(topics), 'topic')}, called by their {naming}: {listing(listed, comma='; ')}.",
         Figure(
             "shares",
-            named_bars(labels, shares, hover=hover, colours=keys, title="share of the corpus"),
+            horizontal_bars(labels, shares, hover=hover, colours=keys, title="share of the corpus"),
             "The topics by their shares",
             "Bars of the shares of topics; the table below holds the same topics",
             f"Blue: supported by the data; yellow: with care; brown: not supported; grey: not measured.{remark}",

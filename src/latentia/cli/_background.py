@@ -86,10 +86,12 @@ def _read_controls(path: Path, cases: Table, options: ReadOptions) -> Table:
         if lacking:
             raise LatentiaError(
                 f"expected the columns of {cases.source}; it lacks {listed(lacking)}. Leave them out of both with "
-                f"--ignore {quoted(lacking)}.",
+                f"--ignore {quote_names(lacking)}.",
                 source=path,
             )
         return Wanted(cases.columns, names=True)
 
-    options = options if cases.reading is None else replace(options, asked=options.asked.like(cases.reading.model_settings))
+    options = (
+        options if cases.reading is None else replace(options, asked=options.asked.like(cases.reading.model_settings))
+    )
     return announce(read_table(path, choose, options))

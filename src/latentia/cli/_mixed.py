@@ -15,7 +15,7 @@ from ..mixtures import MultiViewMixture
 from ..summaries import Summary
 from ._run import Run
 from ._shared import Comparison, ReadOptions, hold_out, learn, parse_sizes
-from ._tables import announce, describe_source, missing_setting, labels_of, read_table, split_names
+from ._tables import announce, describe_source, labels_of, missing_setting, read_table, split_names
 
 FILES = "labels.csv", "means.csv", "columns.csv"
 _MIN_COLUMNS = 3  # one for each of three views
@@ -54,7 +54,7 @@ def mixture_of_kinds(
     return learn(
         results, table.source, sizes.limit_to(len(frame) // 2, f"{table.source}: {len(frame):,} rows"),
         lambda size: MultiViewMixture(int(size or 1), **options).fit(frame), summarize, reading=reading,
-        describe_source=describe_source(table), compare=compare,
+        description=describe_source(table), compare=compare,
     )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ from ._tables import (
     MISSING,
     Labels,
     Table,
-    description,
+    describe_source,
     labels_of,
     read_like,
     read_numbers,
@@ -69,7 +69,7 @@ class _Data(NamedTuple):
     ----------
     rows : ndarray or sparse matrix of shape (n_rows, n)
     columns : list of str
-    source, described : str
+    source, description : str
         The name of the source, and the name with the preparation of the data.
     reading : dict
         Options to read other data in the same way.
@@ -209,7 +209,7 @@ def _read_rows(
     if scale is not False:
         reading |= scaling(table.values)
         say("Columns are scaled: weights and errors are in standard deviations.")
-    return _Data(scale_rows(table.values, reading), table.columns, table.source, description(table), reading, table)
+    return _Data(scale_rows(table.values, reading), table.columns, table.source, describe_source(table), reading, table)
 
 
 def _read_image_patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _Data:

@@ -25,8 +25,8 @@ from ._tables import (
     MISSING,
     Table,
     describe_source,
-    missing_setting,
     labels_of,
+    missing_setting,
     read_like,
     read_numbers,
     scale_rows,
@@ -118,7 +118,7 @@ def mixture(
 
     quiet = options | {"verbose": False}
     summary = learn(
-        results, table.source, sizes, fit, summarize, reading=reading, describe_source=describe_source(table),
+        results, table.source, sizes, fit, summarize, reading=reading, description=describe_source(table),
         compare=lambda: (
             _compare_held_out(rows, table, groups, quiet) if groups else _compare_by_folds(rows, table, quiet, shapes)
         ),

@@ -24,7 +24,7 @@ from ..system.progress import progress_bar
 from ..system.terminal import say
 from ._run import Run
 from ._shared import ReadOptions, check_file, learn, write_csv
-from ._tables import Labels, Table, announce, to_binary, describe_source, quoted, read_like, read_numbers
+from ._tables import Labels, Table, announce, describe_source, quote_names, read_like, read_numbers, to_binary
 
 _CODES, _DENOISED = "codes.csv", "denoised.csv"
 _MIN_COLUMNS = 4  # least number of columns that a unit switches
@@ -76,7 +76,7 @@ def network(
     return learn(
         results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
         lambda model, _: summarize_network(model, data.values, columns=data.columns),
-        describe_source=describe_source(data), reading={"columns": list(data.columns), "above": above},
+        description=describe_source(data), reading={"columns": list(data.columns), "above": above},
         write_more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 
@@ -128,7 +128,7 @@ def _threshold(table: Table, real: bool, above: float | None, remedy: Callable[[
 
 
 def _remedy(columns: Sequence[str]) -> str:
-    exclusion = f"exclude such columns with --ignore {quoted(columns)}, " if len(columns) <= 5 else ""
+    exclusion = f"exclude such columns with --ignore {quote_names(columns)}, " if len(columns) <= 5 else ""
     return f"Give a threshold with --above, {exclusion}or use real values with --real."
 
 

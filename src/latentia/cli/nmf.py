@@ -41,9 +41,9 @@ from ._tables import (
     Wanted,
     announce,
     check_columns,
-    description,
-    missing_setting,
+    describe_source,
     labels_of,
+    missing_setting,
     numeric_columns,
     read_like,
     read_table,
@@ -66,7 +66,7 @@ class _Data:
     ----------
     rows : ndarray or sparse matrix of shape (n_rows, d)
     columns : list of str
-    source, described : str
+    source, description : str
         The name of the source, and the same with the steps of reading.
     reading : dict
         Options for reading other data in the same way.
@@ -228,11 +228,15 @@ def _read_rows(
 
     table = announce(read_table(source, choose, read_options))
     row_names = table.names if names is None else [str(name) for name in table.texts[names]]
-    reading = {"columns": list(table.columns)} | ({} if names is None else {"id": names}) | missing_setting(read_options.missing)
+    reading = (
+        {"columns": list(table.columns)}
+        | ({} if names is None else {"id": names})
+        | missing_setting(read_options.missing)
+    )
     labels = Labels(table.rows, row_names)
     check_pixels(table.values, table.source, image=image, shape=picture)
     return _Data(
-        table.values, table.columns, table.source, description(table), reading, labels, table.unit, image, picture
+        table.values, table.columns, table.source, describe_source(table), reading, labels, table.unit, image, picture
     )
 
 

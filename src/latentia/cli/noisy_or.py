@@ -27,7 +27,7 @@ from ._tables import read_like
 from ._shared import (  # isort: skip
     Comparison, ReadOptions, Rows, highest, hold_out, learn, parse_sizes,
 )  # fmt: skip
-from ._tables import Labels, Table, announce, to_binary, describe_source, quoted, read_numbers, split_names
+from ._tables import Labels, Table, announce, describe_source, quote_names, read_numbers, split_names, to_binary
 
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _EXPECTED_VALUES = "findings are 1 (present) or 0 (absent)"
@@ -124,12 +124,12 @@ def noisy_or(
         try:
             model.write_bif(folder / _NETWORK, threshold)
         except LatentiaError as error:  # a finding has too many causes for its table
-            say(f"note: {_NETWORK} is not written. {in_options(error)}")
+            say(f"note: {_NETWORK} is not written. {render_error(error)}")
         _write_posteriors(folder / _POSTERIORS, model, data)
 
     return learn(
         results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, cause_names), build_summary,
-        write_more=write_files, describe_source=describe_source(data),
+        write_more=write_files, description=describe_source(data),
         reading={"columns": list(data.columns), "baskets": baskets}
         | ({"rows": rows, "pair": split_names(columns)} if rows else {}),
         compare=lambda: _comparison(data, options | {"verbose": False}),
@@ -142,7 +142,7 @@ def noisy_or(
 def _remedy(columns: Sequence[str]) -> str:
     """Advise on columns of other values."""
     return (
-        f"Exclude columns that are no findings with --ignore {quoted(columns)}, or name the findings with --columns. Cut "
+        f"Exclude columns that are no findings with --ignore {quote_names(columns)}, or name the findings with --columns. Cut "
         "measured values at a threshold first."
     )
 

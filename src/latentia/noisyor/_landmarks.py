@@ -193,7 +193,9 @@ class Landmarks:
             "tol": _POLAR_TOL,
             "starts": start_vectors,
         }
-        decomposition = ascent(SymmetricThree.from_packed(core), self._n_components, np.random.default_rng(0), **options)
+        decomposition = ascent(
+            SymmetricThree.from_packed(core), self._n_components, np.random.default_rng(0), **options
+        )
         signs = np.where(decomposition.weights < 0, -1.0, 1.0)
         vectors = decomposition.vectors.astype(np.float64) * signs[:, None]
         imputed = (

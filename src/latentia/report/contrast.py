@@ -231,7 +231,7 @@ def _build_answer_table(context: _Context, target: str, peer_distances: Mapping[
         hint=_HINTS[noun].format(adds=outcome, scaled=scaled, unit=context.unit, u=context.u) + truncation,
         file="" if noun == "part" else FILES[kind],
         caption="Three parts" if noun == "part" else answer_text + (", largest first" if noun == "component" else ""),
-        note=f"How far simpler methods are from this fit: {distances_text}.{beside}\n",
+        note=f"How far simpler methods are from this fit: {distances_text}.{error_text}\n",
         label="answer",
         most=_MAX_LINES,
         tall=True,
@@ -541,7 +541,7 @@ def _draw_heat_map(answers: Mapping[str, np.ndarray], names: list[str], noun: st
 
     def hover(i: int, j: int) -> str:
         k, name, values_of_row = displayed[i]
-        return f"{noun} {k}, {name}\n{shortened(names[chosen[j]])}: {values_of_row[chosen[j]]:+.3g}"
+        return f"{noun} {k}, {name}\n{shorten(names[chosen[j]])}: {values_of_row[chosen[j]]:+.3g}"
 
     return heat_map(values, rows, [names[d] for d in chosen], hover=hover, signed=True)
 

@@ -176,7 +176,7 @@ def _draw_mixing(model: Any, values: np.ndarray | None, names: list[str]) -> Fig
     def hover(k: int, j: int) -> str:
         d = chosen[j]
         strength = f"{shares[d, k]:+.2f} of its standard deviations\nweight {model.mixing_[d, k]:.4g}"
-        return f"{rows[k]} in {shortened(names[d])}\n{strength}"
+        return f"{rows[k]} in {shorten(names[d])}\n{strength}"
 
     omission = " The 60 signals with the largest." if len(names) > _MAP_COLUMNS else ""
     return Figure(

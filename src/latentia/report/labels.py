@@ -312,8 +312,8 @@ def _hover_of_pair(together: np.ndarray, n_rows: int, names: list[str], i: int, 
     """Return the text of a cell of two labels, for the pointer."""
     n_together, n_first, n_second = int(together[i, j]), together[i, i], together[j, j]
     if i == j:
-        return f"{shortened(names[i])}\n{count(n_together, 'document')}, {n_together / n_rows:.1%} of all"
-    pair = f"{shortened(names[i])} and {shortened(names[j])}"
+        return f"{shorten(names[i])}\n{count(n_together, 'document')}, {n_together / n_rows:.1%} of all"
+    pair = f"{shorten(names[i])} and {shorten(names[j])}"
     if not n_together:
         return f"{pair}\nno document has both"
     ratio = n_together * n_rows / (n_first * n_second)

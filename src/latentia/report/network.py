@@ -13,7 +13,7 @@ from ..deep.agreement import encode_layers, measure_agreements
 from ..deep.edges import list_unit_edges, members, unit_names
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, grade_columns
 from .figures import PALETTE, bars, links, shorten
-from .noisy_or import frequencies, compute_heights, percent
+from .noisy_or import compute_heights, frequencies, percent
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing
 

@@ -379,7 +379,7 @@ def compute_heights(strengths: np.ndarray) -> np.ndarray:
 
 def _hover_of_cause(model: Any, cause: int, names: list[str], threshold: float) -> str:
     first = strongest_findings(model.strengths_[cause], threshold, 12)
-    listed = [f"{shortened(names[i], 40)} {percent(model.strengths_[cause, i])}" for i in first]
+    listed = [f"{shorten(names[i], 40)} {percent(model.strengths_[cause, i])}" for i in first]
     called, share = cause_name(model, cause, names, threshold), percent(model.priors_[cause])
     return "\n".join([f"cause {cause}: {called}\non in {share} of the rows", *listed])
 
@@ -387,7 +387,7 @@ def _hover_of_cause(model: Any, cause: int, names: list[str], threshold: float) 
 def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.ndarray, threshold: float) -> str:
     first = strongest_findings(model.strengths_[:, finding], threshold)
     listed = [f"{cause_name(model, k, names, threshold)} {percent(model.strengths_[k, finding])}" for k in first]
-    heading = f"{shortened(names[finding], 40)}, in {percent(frequency[finding])} of the rows"
+    heading = f"{shorten(names[finding], 40)}, in {percent(frequency[finding])} of the rows"
     return "\n".join([heading, *listed, f"without any cause {percent(model.leak_[finding])}"])
 
 

@@ -58,7 +58,8 @@ def _complete_rows(rows: np.ndarray, rank: int) -> np.ndarray:
     completed_rows, observed = np.zeros_like(rows), rows[:, observed_columns]
     means = np.nanmean(observed, axis=0)
     completed_rows[:, observed_columns] = (
-        complete_table(observed - means, gaps[:, observed_columns], min(rank, max(len(observed_columns) - 1, 1))) + means
+        complete_table(observed - means, gaps[:, observed_columns], min(rank, max(len(observed_columns) - 1, 1)))
+        + means
     )
     return completed_rows
 

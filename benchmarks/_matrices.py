@@ -11,6 +11,7 @@ from latentia.datasets import planted
 from latentia.likelihood import refine
 from latentia.matrices._refine import PairUpdate, over_pairs
 from latentia.matrices.factored import Factored, total_distance
+from latentia.papers.matrices import binned_matrix
 
 # The notes' settings: words, rank, base frequencies, pairs a word. The contrast reproduces their rank-one column: with
 # Exponential(1) draws as printed it does at rank 2, and at higher rank only with the draws to the power 1.7.
@@ -52,6 +53,15 @@ def scaled_svd(counts: Any, data: Any, rank: int) -> float:
     both = sparse.csr_array(counts + counts.T) / (2 * counts.sum())
     values, vectors = top_pairs(sparse.diags_array(1 / root) @ both @ sparse.diags_array(1 / root), rank)
     return l1(root[:, None] * vectors, np.diag(values), data)
+
+
+def binned(counts: Any, data: Any, rank: int, **constants: Any) -> float:
+    """l1 error of Algorithm 1, with `ProbabilityMatrix`'s lower limit of entries where words outside all bins have one."""
+    left, core, _ = binned_matrix(counts, rank, **constants)
+    limit = np.sqrt(0.1) * marginals(counts) * constants.get("rank_one_outside", True)
+    model = Factored(left, np.diag(core), limit)
+    total = float(model.row_sums().sum())
+    return total_distance(model, data, (1 / total if total > 0 else 1.0, 1.0))
 
 
 def top_pairs(table: Any, rank: int) -> tuple[np.ndarray, np.ndarray]:

@@ -129,7 +129,7 @@ def test_ordered_pairs(call, rows, refused, tmp_path):
     assert "communities are those of pairs without order" in refused(
         "matrix", tmp_path / "x.txt", "--ordered", "--communities"
     )
-    assert "leave out --method" in refused("matrix", tmp_path / "x.txt", *options, "--refine", "3")
+    assert "leave out --refine" in refused("matrix", tmp_path / "x.txt", *options, "--refine", "3")
 
 
 def test_refinement_is_a_number_of_steps_or_goes_on_until_it_has_settled(call, tmp_path):
@@ -176,9 +176,7 @@ TRIANGLE = "\n".join(f"{a} {b} 9" for a, b in combinations("abc", 2))
         ("x.txt", TRIANGLE, ["--near", "z"], "x.txt has no such word"),
         ("x.txt", TRIANGLE, ["--lines"], "--lines is for texts: add --bigrams"),
         ("x.txt", TRIANGLE, ["--bigrams", "--columns", "a,b"], "--columns is for pairs that were counted before"),
-        ("x.txt", TRIANGLE, ["--method", "svd"], "use one of shrink, binned"),
         ("x.txt", TRIANGLE, ["--tau", 0, "-r", 2], "x.txt: --tau 0.0: a number above 0 is needed"),
-        ("x.txt", TRIANGLE, ["--refine", 2, "--method", "binned", "-r", 2], "leave method out"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 4\n", [], "2 rows and 3 columns"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 4\n", ["--vocabulary", "no"], "no such file"),
     ],

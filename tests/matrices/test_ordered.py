@@ -123,7 +123,6 @@ def test_errors_say_what_is_wrong(counts, model):
         (lambda: ProbabilityMatrix(200, symmetric=False).fit(counts), "400 x 120 carries a rank of at most 120"),
         (lambda: ProbabilityMatrix(3).fit(counts), "set symmetric=False"),
         (lambda: ProbabilityMatrix(3, symmetric=False, refine=3).fit(counts), "ordered pairs are not refined"),
-        (lambda: ProbabilityMatrix(3, symmetric=False, method="binned").fit(counts), "Algorithm 1 is for symmetric"),
         (
             lambda: ProbabilityMatrix(3, symmetric=False, discount=True).fit(np.ones((9, 9))),
             "occur once, twice and three",

@@ -12,7 +12,7 @@ from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.exceptions import EvidenceWarning, LatentiaWarning, NonIntegerCountWarning, NotSupportedWarning
 from latentia.linalg import scaled_eigenspace
-from latentia.matrices import Binning, ProbabilityMatrix
+from latentia.matrices import ProbabilityMatrix
 from latentia.metrics import recovery_errors
 from latentia.moments import count_pairs, split_counts, symmetric_counts
 from latentia.passes import Blocks
@@ -77,7 +77,7 @@ def test_entries_rows_and_distances_agree(fitted, data):
     assert fitted.conditional(4).sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("options", [{}, {"refine": 3}, {"method": "binned"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"refine": 3}], ids=str)
 def test_every_kind_of_fit_gives_a_distribution(data, options):
     model = ProbabilityMatrix(3, **options).fit(data.counts)
     whole = model.rows(slice(None))
@@ -169,23 +169,6 @@ def test_a_mixing_matrix_that_is_not_positive():
     assert not model.evidence_["negative eigenvalues"].holds
     with pytest.raises(LatentiaError, match="negative eigenvalue"):
         model.topics([[0, 1, 2]])
-
-
-def test_the_printed_constants_leave_no_word(data):
-    model = ProbabilityMatrix(3, method="binned", binning=Binning.printed(3)).fit(data.counts)
-    assert model.bins_ == []
-    assert model.l1_distance(data) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("split", [False, True])
-def test_bins_improve_with_the_data(split):
-    errors = []
-    for n in (20_000, 400_000):
-        data = planted.word_pairs(n, 2, 1000, base="uniform", contrast=1.7, random_state=4)
-        errors.append(
-            ProbabilityMatrix(2, method="binned", binning=Binning(split=split)).fit(data.counts).l1_distance(data)
-        )
-    assert errors[1] < 0.5 * errors[0]
 
 
 def test_topics_from_triples_and_anchors():
@@ -303,17 +286,14 @@ def test_bad_text(tmp_path):
     ("options", "message"),
     [
         ({"n_components": 0}, "n_components=0"),
-        ({"method": "svd"}, "method='svd'"),
         ({"tau": 0.0}, "tau=0.0: a number above 0 is needed"),
         ({"tau": True}, "tau=True"),
         ({"tau": np.nan}, "tau=nan"),
         ({"floor": 1.0}, "floor=1.0: a number of at least 0 and below 1 is needed"),
         ({"pseudo_counts": -1}, "pseudo_counts=-1"),
         ({"refine": -1}, "refine=-1"),
-        ({"refine": 1, "method": "binned"}, "refine=1: refinement starts from the shrunk spectrum: leave method out"),
         ({"n_splits": 4}, "n_splits=4"),
         ({"max_products": 0}, "max_products=0"),
-        ({"binning": {"ratio": 2}}, "binning={'ratio': 2}: a latentia.matrices.Binning is needed, or None"),
         ({"vocabulary": ["a"]}, "vocabulary has 1 words"),
         ({"vocabulary": 5}, "vocabulary=5"),
         ({"random_state": 2**33}, "random_state=8589934592"),
@@ -322,21 +302,6 @@ def test_bad_text(tmp_path):
 def test_bad_parameters(data, options, message):
     with pytest.raises(LatentiaError, match=message):
         ProbabilityMatrix(**{"n_components": 3, **options}).fit(data.counts)
-
-
-@pytest.mark.parametrize(
-    ("constants", "message"),
-    [
-        ({"ratio": 1.0}, "ratio=1.0: a number above 1 is needed"),
-        ({"fill": "mean"}, "fill='mean': use one of 'rank-one', 'zero'"),
-        ({"first_bin": "4"}, "first_bin='4'"),
-        ({"w_min": 0}, "w_min=0"),
-        ({"split": 1}, "split=1"),
-    ],
-)
-def test_bad_constants_of_bins(constants, message):
-    with pytest.raises(LatentiaError, match=message):
-        Binning(**constants)
 
 
 def test_few_pairs_and_parts_of_counts_warn():
@@ -434,9 +399,8 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 def test_another_fit_leaves_nothing_of_the_one_before(data):
     model = ProbabilityMatrix(3, refine=2).fit(data.counts)
     before = model.labels_
-    model.set_params(refine=0, method="binned").fit(data.counts[:500, :500])
+    model.set_params(refine=0).fit(data.counts[:500, :500])
     assert not hasattr(model, "components_")
-    assert model.bins_
     assert len(model.labels_) == 500 != len(before)
 
 
@@ -455,9 +419,9 @@ def test_warnings_name_the_line_that_called(fit):
     assert [warning.category for warning in caught] == [NonIntegerCountWarning, EvidenceWarning, NotSupportedWarning]
 
 
-@pytest.mark.parametrize("options", [{"refine": 3}, {"method": "binned"}], ids=str)
-def test_halves_enter_the_expected_error(data, options):
+def test_halves_enter_the_expected_error(data):
     """They are fits on halves of the pairs, as `split_counts` deals them."""
+    options = {"refine": 3}
     model = ProbabilityMatrix(3, n_splits=1, **options).fit(data.counts)
     halves = split_counts(symmetric_counts(data.counts)[0], True, 0)
     apart = [ProbabilityMatrix(3, n_splits=0, **options).fit(half).l1_distance(model) for half in halves]
@@ -471,7 +435,7 @@ def test_halves_enter_the_expected_error(data, options):
 
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 def test_parts_without_pairs_are_counted():
-    model = ProbabilityMatrix(1, method="binned").fit_pairs([[0, 1]])
+    model = ProbabilityMatrix(1, refine=1).fit_pairs([[0, 1]])
     assert model.evidence_["parts fitted"].holds is False
     assert "no pairs" in model.evidence_["parts fitted"].meaning
     assert not model.evidence_.holds

@@ -113,12 +113,11 @@ def test_where_held_out_pairs_do_not_gain_the_spectrum_stays():
 
 
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
-def test_nothing_is_refined_where_there_is_no_direction_and_by_algorithm_1(clear):
+def test_nothing_is_refined_where_there_is_no_direction():
     words = np.random.default_rng(1).integers(0, 1000, (10_000, 2))
     for model in (
         ProbabilityMatrix(2, refine="auto").fit_pairs(words, 1000),
         ProbabilityMatrix(2, refine="auto").fit_pairs([[0, 1]]),
-        ProbabilityMatrix(3, refine="auto", method="binned").fit(clear.counts),
     ):
         assert model.refinement_.shape == (0,)
         assert "EM has converged" not in str(model.evidence_)

@@ -39,7 +39,6 @@ def matrix(
     near: list[str] | None = None,
     group: bool = False,
     ordered: bool = False,
-    method: str = "shrink",
     tau: float | None = None,
     refine: str = "0",
 ) -> dict[str, Any]:
@@ -69,8 +68,6 @@ def matrix(
         The pairs are edges of a graph: find -k communities of nodes.
     ordered
         The order of a pair matters: what follows what in texts, or which user took which item.
-    method : {shrink, binned}
-        shrink, or binned: the paper's algorithm.
     tau
         How far rare words are held back; by default 0.3, for communities 0.5.
     """
@@ -80,8 +77,8 @@ def matrix(
         raise LatentiaError(f"-k {k}: two communities or more are needed.")
     if ordered and group:
         raise LatentiaError("--ordered: communities are those of pairs without order.")
-    if ordered and (method != "shrink" or str(refine) not in ("0", "auto")):
-        raise LatentiaError("--ordered: leave out --method and --refine, which are for pairs without order.")
+    if ordered and str(refine) not in ("0", "auto"):
+        raise LatentiaError("--ordered: leave out --refine, which is for pairs without order.")
     results = run.results(source, *_FILES)
     window = 1 if bigrams and window is None else window
     reading = {"window": window, "lines": lines, "column": column, "columns": split_names(columns)}
@@ -91,7 +88,7 @@ def matrix(
     data = f"{pairs.source}: {len(pairs.words):,} {'nodes' if group else 'words'}"
     sizes = sizes.up_to(len(pairs.words), data)
     options: dict[str, Any] = {
-        "symmetric": not ordered, "method": method, "tau": (0.5 if group else 0.3) if tau is None else tau, "refine": refine,
+        "symmetric": not ordered, "tau": (0.5 if group else 0.3) if tau is None else tau, "refine": refine,
         "vocabulary": pairs.words, **run.parameters,
     }  # fmt: skip
     return learn(
@@ -157,7 +154,7 @@ def _comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
     if not held.nnz or not kept.nnz:
         raise LatentiaError("too few pairs to hold some out; give one number with -k.", source=pairs.source)
     score, above = "held-out log-likelihood", "above independent words"
-    alone = ProbabilityMatrix(1, **options | {"refine": 0, "method": "shrink", "discount": False}).fit(kept).score(held)
+    alone = ProbabilityMatrix(1, **options | {"refine": 0, "discount": False}).fit(kept).score(held)
     best = "Rank {} has the highest held-out log-likelihood per pair, in nats, and is fitted on all pairs."
 
     def choose(rows: Rows) -> tuple[int, str]:

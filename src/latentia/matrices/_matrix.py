@@ -84,13 +84,12 @@ class WordClusters:
 
 @dataclass(frozen=True)
 class Estimate:
-    """B in factors, and what else there is: P (R, M), W (R, R) and the refinement of refined ones, and the sizes of bins."""
+    """B in factors, and what else there is: P (R, M), W (R, R) and the refinement of refined ones."""
 
     model: Factored
     space: ScaledSpace
     components: np.ndarray | None = None
     mixing: np.ndarray | None = None
-    bins: list[int] | None = None
     refinement: Refinement = field(default_factory=Refinement.none)
 
     def matrix(self, n_jobs: int | None) -> FactoredMatrix:

@@ -199,7 +199,7 @@ class MatrixMethods(Estimator):
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         sums = self._matrix.row_sums()
         if not sums.any():
-            raise LatentiaError("The matrix is zero: no bin was used. Lower first_bin.")
+            raise LatentiaError("The matrix is zero: no pair can be drawn from it.")
         firsts, n = np.unique(np.searchsorted(np.cumsum(sums / sums.sum()), rng.random(n_samples)), return_counts=True)
         firsts = np.minimum(firsts, len(sums) - 1)
         seconds = []

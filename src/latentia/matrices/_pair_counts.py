@@ -11,17 +11,10 @@ from scipy import sparse
 from .. import _fields as of
 from .._validation import number_table
 from ..exceptions import LatentiaError, NonIntegerCountWarning, warn
-from ..moments import split_counts
 from ..passes import Blocks
 
 _FEW_CELLS = 20  # of which it is no wonder if all counts have a common divisor
 _PIECE = 1 << 16  # numbers
-
-
-def thirds(counts: Any, random_state: int) -> list[Any]:
-    """Three parts of the pairs."""
-    first, rest = split_counts(counts, True, random_state, 1 / 3)
-    return [first, *split_counts(rest, True, random_state + 1)]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
-from .._parameters import Choice, Flag, Integer, Number, OrNone, Seed, check_parameter
+from .._parameters import Flag, Integer, Number, OrNone, Seed, check_parameter
 from .._validation import check_vocabulary
 from ..evidence import (
     Check,
@@ -37,7 +37,6 @@ from ..likelihood import Refine, Refinement, refine
 from ..linalg import scaled_eigenspace
 from ..moments import FoldCounts, count_pairs, split_counts, symmetric_counts
 from ..passes import Folds
-from ._binned import Binning, binned_factors
 from ._checks import Measured, matrix_checks, part_checks
 from ._evidence import dependence, excess, expected_error, missing_signal, persistent_excess
 from ._matrix import Estimate, WordClusters, sampled_distance, sampled_sum, some_cells
@@ -52,21 +51,13 @@ from ._ordered import (
     ordered_distance,
     ordered_matrix,
 )
-from ._pair_counts import PairSums, asymmetry_of, checked_counts, pair_counts, square_counts, thirds, without_copies
+from ._pair_counts import PairSums, asymmetry_of, checked_counts, pair_counts, square_counts, without_copies
 from ._refine import PairUpdate, nonnegative_start, over_pairs
 from ._scaled_pairs import ScaledPairs
 from .factored import Factored, total_distance
 
 _EXCESS = 3.0  # standard deviations of |S|^2 beyond the kept directions
 _HELD_OUT = 0.1  # share of the pairs that say whether to refine
-
-
-@dataclass(frozen=True)
-class _IsBinning:
-    needed: str = "a latentia.matrices.Binning is needed"
-
-    def allows(self, value: Any) -> bool:
-        return isinstance(value, Binning)
 
 
 class ProbabilityMatrix(MatrixMethods, Additive):
@@ -89,8 +80,6 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         Of ordered pairs: whether the count of a pair is reduced by a discount, and only the discounted part is distributed
         by the low rank, as Kneser-Ney smoothing does it with frequencies alone. "auto" does what makes pairs more probable that
         are held out: it helps where the same pairs come again and again, as neighbouring words do.
-    method : {"shrink", "binned"}, default="shrink"
-        "binned" is the paper's Algorithm 1. It was not more accurate in any measurement.
     tau : float, default=0.3
         Words are scaled as if each had occurred tau N / M times more. For graphs of constant degree 0.5 is better.
     floor : float, default=0.1
@@ -98,20 +87,18 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     refine : int or "auto", default=0
         EM from the spectrum, on nonnegative factors: "auto" makes accelerated steps until they converge, and keeps them
         only if they make pairs more probable that are held out first, a number makes that many plain ones. 0 keeps to the
-        theorem, and so does "auto" for "binned". Steps take some twenty times as long as the rest; they are worth it from
-        about 20 pairs for every word, where components are clear. See ``refinement_``, and *EM has converged* in the evidence.
+        theorem. Steps take some twenty times as long as the rest; they are worth it from about 20 pairs for every word, where
+        components are clear. See ``refinement_``, and *EM has converged* in the evidence.
     pseudo_counts : float, default=1
         With ``refine``: number of pseudo-pairs for every word, shared by the components and spread as the marginals.
-    binning : Binning, optional
-        Constants of Algorithm 1; by default ones that work, and `Binning.printed` gives the paper's.
     vocabulary : sequence of str or dict, optional
         The words, for `most_similar`.
     max_products : int, optional
         Largest number of products of the counts with a block of R + 2 vectors or some more, to find the eigenvectors; by
         default as many as give 160 vectors, and at least 8. Clear matrices take some ten.
     n_splits : int, default=1
-        With ``refine`` or "binned": number of random splits of the pairs into halves, at most 3, whose fits enter the
-        expected error; each costs two fits. The error of plain "shrink" is computed from the counts and costs nothing.
+        With ``refine``: number of random splits of the pairs into halves, at most 3, whose fits enter the expected error;
+        each costs two fits. Without it the error is computed from the counts and costs nothing.
     keep_moments : bool, default=False
         Whether to keep the counts, so that pairs can be added (`partial_fit`), taken away (`forget`), and models merged
         (`latentia.merge`): 12 bytes for each different pair. They are all that a fit looks at, so that the answer is the same.
@@ -139,13 +126,11 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     noise_level_ : float
         Modulus up to which eigenvalues are noise.
     n_kept_ : int
-        Number of eigenvalues above it. For "binned" the rank of what was found.
+        Number of eigenvalues above it.
     components_ : ndarray of shape (n_kept_ + 1, M), core_ : ndarray of shape (n_kept_ + 1, n_kept_ + 1)
         With ``refine`` and directions that were kept: B = P^T W P, nonnegative. Not the topics: see `topics`.
     labels_ : ndarray of shape (M,)
         Communities: k-means of the leading vectors over their scale, computed when asked for.
-    bins_ : list of int
-        For "binned", where there are at least as many pairs as words: the number of words in each bin that was used.
     n_pairs_ : float
         N. Where all counts have a common divisor, pairs are taken to be copies, of which one counts.
     n_features_in_ : int
@@ -168,18 +153,17 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     -----
     Differences from the paper:
 
-    1. "shrink" has no bins and no splitting: words are scaled by their own smoothed marginals, D = r + tau / M, which bounds
-       the weight of rare words as the paper's removal of heavy rows does.
+    1. There are no bins and no splitting: words are scaled by their own smoothed marginals, D = r + tau / M, which bounds
+       the weight of rare words as the paper's removal of heavy rows does. `latentia.papers.matrices.binned_matrix` is the
+       algorithm as printed; it was nowhere more accurate.
     2. The marginals' direction is known, so R - 1 eigenpairs of C / N - r r^T are sought, of either sign: W need not be
        positive semidefinite. The paper's B - rho rho^T for two states is 1/2 (1/2 - t) delta delta^T, with W = 1/2 [[1 - t,
        t], [t, 1 - t]], where appendix C prints other ones.
     3. Eigenvalues are shrunk to sqrt(lambda^2 - e^2) (see `latentia.linalg.scaled`), which minimises the Frobenius error of
        the scaled matrix; where the paper cuts at rank R, directions in the noise are dropped.
     4. Entries below a tenth of the product of marginals are raised to it, and the matrix is scaled to sum to one.
-    5. "binned": the printed constants leave out words that occur less than 1e10 times; all are parameters
-       (`Binning`), and one sample serves all three steps unless ``split`` is set, and words outside all bins keep r r^T.
-    6. ``refine`` is not in the paper.
-    7. Ordered pairs and discounts are not in the paper.
+    5. ``refine`` is not in the paper.
+    6. Ordered pairs and discounts are not in the paper.
 
     A symmetric table of counts, or list of pairs, is taken to hold every pair twice, as (i, j) and as (j, i): an adjacency
     matrix is one.
@@ -204,16 +188,13 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         "n_components": Integer(1),  # an upper end: shrinkage finds the rank
         "symmetric": Flag(),
         "discount": Flag(auto=True),
-        "method": Choice("shrink", "binned"),
         "tau": Number(0),
         "floor": Number(0, 1, closed="low"),
         "pseudo_counts": Number(0, closed="low"),
-        "binning": OrNone(_IsBinning()),
         "max_products": OrNone(Integer(1)),
     }
 
     discounts_: Annotated[np.ndarray | None, of.optional(of.numbers("*", 0.0))]
-    bins_: Annotated[list[int], of.optional(of.count())]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
     converged_: bool
@@ -225,12 +206,10 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         *,
         symmetric: bool = True,
         discount: bool | Literal["auto"] = "auto",
-        method: Literal["shrink", "binned"] = "shrink",
         tau: float = 0.3,
         floor: float = 0.1,
         refine: Refine = 0,
         pseudo_counts: float = 1.0,
-        binning: Binning | None = None,
         vocabulary: Sequence[Any] | Mapping[Any, int] | None = None,
         max_products: int | None = None,
         n_splits: int = 1,
@@ -242,12 +221,10 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         self.n_components = n_components
         self.symmetric = symmetric
         self.discount = discount
-        self.method = method
         self.tau = tau
         self.floor = floor
         self.refine = refine
         self.pseudo_counts = pseudo_counts
-        self.binning = binning
         self.vocabulary = vocabulary
         self.max_products = max_products
         self.n_splits = n_splits
@@ -331,7 +308,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         pairs = FoldCounts(counts, folds, self.symmetric)
         if self.symmetric:
             gain = self._gain(counts)
-            return _Pairs(pairs, 0 if gain is not None and gain <= 0 else self._steps, gain)
+            return _Pairs(pairs, 0 if gain is not None and gain <= 0 else self.refine, gain)
         held_out = held_out_pairs(counts, self._settings, self.discount)
         return _Pairs(pairs, held_out=held_out, discounts=discounts_of(counts) if held_out.discounted else None)
 
@@ -359,7 +336,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         """The error that the counts tell, or that parts of them tell where they alone do not."""
         found, moments, directions = fitted.model, fitted.moments, self.n_components - 1
         if self.symmetric:
-            parts = fitted.errors(self.n_splits if moments.steps or self.method == "binned" else 0)
+            parts = fitted.errors(self.n_splits if moments.steps else 0)
             missing = missing_signal(found.space, directions)
             error = self._expected_error(found, missing, parts, fitted.rows.counts)
             asymmetry, gain = fitted.rows.asymmetry, moments.gain
@@ -399,13 +376,6 @@ class ProbabilityMatrix(MatrixMethods, Additive):
             n_jobs=self.n_jobs,
         )
         r, least = space.marginals, np.sqrt(self.floor) * space.marginals
-        if self.method == "binned" and not few:
-            binning = Binning() if self.binning is None else self.binning
-            steps = thirds(counts, self._seed) if binning.split else [counts] * 3
-            found, values, bins = binned_factors(steps, self.n_components, binning, self.n_jobs)
-            least = least if binning.fill == "rank-one" else np.zeros_like(least)
-            space = replace(space, n_kept=min(len(values), space.n_kept))
-            return Estimate(replace(found, least=least), space, bins=bins)
         left = np.column_stack([r, space.directions])
         core = np.diag(np.concatenate([[1.0], space.values[: space.n_kept]]))
         return Estimate(Factored(left, core, least), space)
@@ -422,14 +392,9 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         components, mixing = refined.values[0], refined.values[1].reshape(rank, rank)
         return Estimate(Factored(components.T, mixing), found.space, components, mixing, refinement=refined)
 
-    @property
-    def _steps(self) -> Refine:
-        """Of refining, which Algorithm 1 does not have."""
-        return 0 if self.method == "binned" else self.refine
-
     def _gain(self, counts: sparse.csr_array) -> float | None:
         """Nats by which refining makes a held-out pair more probable; None where that is not asked."""
-        if self._steps != "auto":
+        if self.refine != "auto":
             return None
         known, held_out = split_counts(counts, True, self._seed, 1 - _HELD_OUT)
         if not (known.nnz and held_out.nnz):
@@ -463,8 +428,6 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         self._set_refinement_attributes(found.refinement)
         if found.components is not None and found.mixing is not None:
             self.components_, self.core_ = found.components, found.mixing
-        if found.bins is not None:
-            self.bins_ = found.bins
 
     def _expected_error(self, found: Estimate, missing: float, parts: PartErrors, counts: sparse.csr_array) -> float:
         """What the counts say, and the distance to fits on halves of them where there are such."""
@@ -478,12 +441,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         error = min(error, 2.0)
         if parts.errors is None:
             return error
-        halves = float(parts.errors[0])
-        return max(error, halves) if self.method == "binned" else max(halves, 0.9 * error)
-
-    # --- the matrix ---------------------------------------------------------------------------------------------
-
-    # --- read-offs ----------------------------------------------------------------------------------------------
+        return max(float(parts.errors[0]), 0.9 * error)
 
     # --- helpers ------------------------------------------------------------------------------------------------
 
@@ -503,18 +461,6 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     def _check_parameters(self) -> None:
         if not self.symmetric and self.refine not in (0, "auto"):
             raise LatentiaError("ordered pairs are not refined.", parameter="refine", value=self.refine)
-        if not self.symmetric and self.method == "binned":
-            raise LatentiaError("Algorithm 1 is for symmetric matrices.", parameter="method", value=self.method)
-        if self.refine not in (0, "auto") and self.method == "binned":
-            raise LatentiaError(
-                "refinement starts from the shrunk spectrum: leave method out.", parameter="refine", value=self.refine
-            )
-
-
-# --- the fitted matrix --------------------------------------------------------------------------------------------
-
-
-# --- estimates ----------------------------------------------------------------------------------------------------
 
 
 _Ordered: TypeAlias = tuple[OrderedMatrix, ScaledPairs]
@@ -574,9 +520,3 @@ def _check_size(model: ProbabilityMatrix, counts: sparse.csr_array) -> None:
             "and the matrix is that of independent words. Give more pairs, or leave rare words out.",
             EvidenceWarning,
         )
-
-
-# --- evidence -----------------------------------------------------------------------------------------------------
-
-
-# --- counts -------------------------------------------------------------------------------------------------------

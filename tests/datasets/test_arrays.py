@@ -86,5 +86,5 @@ def test_files_that_are_no_tables(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((2, 2)))
     with pytest.raises(LatentiaError, match="a .npy file holds one array, which has no name; leave 'a' out"):
         read_array(tmp_path / "x.npy", "a")
-    with pytest.raises(LatentiaError, match="a folder, and a file is needed"):
+    with pytest.raises(LatentiaError, match="expected a file, found a folder"):
         read_array(tmp_path)

@@ -133,7 +133,7 @@ def test_tables(tmp_path):
         ("x.txt", "a b\na b many\n", {}, "x.txt, line 2: 'many' is no count"),
         ("x.txt", "a b -1\n", {}, "'-1' is no count"),
         ("x.txt", "a b nan\n", {}, "'nan' is no count"),
-        ("x.txt", "# nothing\n", {}, "there are no pairs in the file"),
+        ("x.txt", "# nothing\n", {}, "expected pairs, found none in the file"),
         ("x.txt", b"a b\n\xff\x81 b\n", {}, "x.txt, line 2: not UTF-8 text .byte 0xff"),
         ("x.txt.gz", gzip.compress(b"\xc3\xa9 b\n" * 50_000 + b"\xc3", mtime=0), {}, "line 50001: not UTF-8 text .byte 0xc3"),
         ("x.csv", 'a,b\n"p\n",q\n\np\n', {}, "x.csv, line 5: 1 fields"),

@@ -95,7 +95,7 @@ def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
         readers.read_corpus(tmp_path / "docword.x.txt")
     for name, start in (("x.txt", "red house\n"), ("x.csv", "text\n")):
         (tmp_path / name).write_text(start + "a" * (1 << 14) + "\nred\n")
-        monkeypatch.setattr(_text, "_SCANNED", 1 << 10)
+        monkeypatch.setattr(_text, "_SCAN_BYTES", 1 << 10)
         with pytest.raises(LatentiaError, match=rf"{name}, line 2: longer than 4096 characters"):
             readers.read_texts(tmp_path / name)
 

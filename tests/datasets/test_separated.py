@@ -128,7 +128,7 @@ def test_encodings_that_are_named(tmp_path):
     ):
         read_texts(path, encoding="utf-8")
     for encoding in ("klingon", "hex", 5):
-        with pytest.raises(LatentiaError, match=f"^encoding={encoding!r}: no encoding of texts"):
+        with pytest.raises(LatentiaError, match=f"^encoding={encoding!r}: expected a text encoding"):
             read_texts(path, encoding=encoding)
 
 
@@ -362,7 +362,7 @@ def test_missing_numbers_never_pass_as_blocks(tmp_path):
         ("docword.x.txt", "3\n2147483647\n1\n1 1 1\n", {}, "lines 1 and 2: 3 rows and 2147483647 columns, in a file"),
         ("x.svm", "0 0:1\n0 2147483646:1\n", {}, "line 2: expected features from 0 to 9999999, not 2147483646.*n_features="),
         ("x.svm", "0 0:1\n2147483646 1:1\n", {}, "line 2: expected labels from 0 to 9999999, not 2147483646.*say n_labels="),
-        ("x.svm", "1 2147483647 2\n0 0:1\n", {"format": "svmlight"}, "says 2147483647 features.*If that is right, say n_feat"),
+        ("x.svm", "1 2147483647 2\n0 0:1\n", {"format": "svmlight"}, "says 2147483647 features.*If that is right, give n_feat"),
         ("x.txt", "0 1\n0 2147483646\n", {"format": "pairs"}, "line 2: expected two whole numbers from 0 to 10000000, found"),
     ],
 )  # fmt: skip
@@ -377,7 +377,7 @@ def test_one_large_number_takes_no_memory(tmp_path, name, text, options, message
 def test_one_large_number_of_an_array(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[0, 1], [5, 2147483000]]))
     for read in (read_pairs, Blocks.from_files):
-        with pytest.raises(LatentiaError, match="x.npy: Pair 1 has the word 2147483000. Whole numbers are needed"):
+        with pytest.raises(LatentiaError, match="x.npy: Pair 1 has the word 2147483000. Expected whole numbers"):
             read(tmp_path / "x.npy")
     np.save(tmp_path / "x.npy", np.array([[0, 1, 1], [5, 2, np.nan]]))
     with pytest.raises(LatentiaError, match="x.npy: Pair 1 is counted nan times"):

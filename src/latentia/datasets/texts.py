@@ -11,8 +11,8 @@ from typing import Any, SupportsIndex, overload
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes.formats import (
     CACHE_SUFFIX,
+    check_encoding,
     find_encoding,
-    known_encoding,
     open_text,
     open_unicode,
     readable,
@@ -237,7 +237,7 @@ def _read_folder(source: Path, encoding: str | None, other: Path | None) -> Text
     if not files:
         raise LatentiaError("the folder has no files.", source=source)
     if encoding is not None:
-        known_encoding(encoding)
+        check_encoding(encoding)
     texts, names, problems, western = [], [], [], []
     for file in files:
         name = str(file.relative_to(source))

@@ -26,8 +26,8 @@ from ..evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enou
 from ..exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
 from ..metrics.matching import nearest_distances
 from ..passes import Blocks
-from ..passes.blocks import random_groups
-from ..passes.checkpoint import Identity, fit_kept
+from ..passes.blocks import draw_folds
+from ..passes.checkpoint import Identity, keep_fit
 from ..passes.dask import in_blocks
 from ..system.threads import one_blas_thread
 
@@ -201,9 +201,9 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         given = in_blocks(fit, *given)
 
         def identity() -> Identity:
-            return Identity.of_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), given)
+            return Identity.from_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), given)
 
-        with one_blas_thread(), fit_kept(identity, seed) as fresh._seed:
+        with one_blas_thread(), keep_fit(identity, seed) as fresh._seed:
             asked = getattr(fresh, "n_components", None)
             if asked is None or isinstance(asked, numbers.Integral):
                 empty, fresh = fresh, copy(fresh)
@@ -346,7 +346,7 @@ def halves_of_rows(random_state: int, **tables: Any) -> list[dict[str, Any]]:
         return [{name: half, **dict(others)} for half in first.split(2, random_state)]
     n_rows = {key: _count_rows(table, key) for key, table in tables.items()}
     check_same_rows(**n_rows)
-    group = random_groups(2, random_state).of(np.arange(n_rows[name]))
+    group = draw_folds(2, random_state).of(np.arange(n_rows[name]))
     tables = {key: sparse.csr_array(table) if sparse.issparse(table) else table for key, table in tables.items()}
     return [{key: _safe_indexing(t, np.flatnonzero(group == g)) for key, t in tables.items()} for g in (0, 1)]
 

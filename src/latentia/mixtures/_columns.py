@@ -25,7 +25,7 @@ from .._validation import check_form, fits, refuse_cell
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..moments import span_of
 from ..passes import Blocks
-from ..passes.tables import unmasked
+from ..passes.tables import fill_masked
 
 Kind: TypeAlias = Literal["gaussian", "categorical", "poisson"]
 
@@ -296,7 +296,7 @@ class Table:
             return cls([_of_frame(series) for series in frame.iter_columns()], True)
         if sparse.issparse(X):
             raise LatentiaError("X is sparse, and a data frame or an array is needed: use its toarray().")
-        table = unmasked(X) if hasattr(X, "dtype") else np.array(X, dtype=object)
+        table = fill_masked(X) if hasattr(X, "dtype") else np.array(X, dtype=object)
         return cls([_of_array(f"x{i}", f"column {i}", cells) for i, cells in enumerate(table.T)], False)
 
 

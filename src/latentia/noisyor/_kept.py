@@ -77,7 +77,7 @@ class _SplitRows:
         size, hashes = table.sum(axis=1), self.packing.folds.leaders[block.rows]  # type: ignore[index]
         few, others = table[size < _FEW].astype(np.float32), size >= _FEW
         copies = np.array([alike(hashes[others & (size < _LONG)]), alike(hashes[size >= _LONG])])
-        packed = self.packing.add(state.packed, Block.of([table[others]], rows=block.rows[others]))
+        packed = self.packing.add(state.packed, Block.from_parts([table[others]], rows=block.rows[others]))
         return _Split(packed, state.copies + copies, state.few + (few.T @ few).astype(np.int64), state.n_few + len(few))
 
     def merge(self, first: _Split, second: _Split) -> _Split:

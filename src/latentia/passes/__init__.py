@@ -1,7 +1,7 @@
 """Rows in blocks, and one pass over them."""
 
 from .accumulate import accumulate
-from .blocks import Block, Blocks, Folds, MappedBlocks, TableBlocks, made_by, row_groups
+from .blocks import Block, Blocks, Folds, MappedBlocks, TableBlocks, constructors, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState, checkpointing
 from .cluster import on_cluster
@@ -45,4 +45,4 @@ __all__ = [
     "write_cache",
 ]
 
-made_by["from_dask"] = from_collections
+constructors["from_dask"] = from_collections

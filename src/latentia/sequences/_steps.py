@@ -11,7 +11,7 @@ from .._entries import is_missing
 from .._validation import number_table
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Block, Blocks
-from ..passes.tables import unmasked
+from ..passes.tables import fill_masked
 
 _MOST_SYMBOLS = 1 << 20  # or a hundred for each step: of whole numbers, those that do not occur count as well
 _LARGEST_SYMBOL = 2.0**53  # up to which floats have all whole numbers
@@ -30,7 +30,7 @@ def first_block(X: Any, lengths: Any) -> Block:
             raise LatentiaError("The data is empty: it has no steps.")
         return next(block for block in X if len(block.rows))
     try:
-        table = np.asarray(unmasked(X))
+        table = np.asarray(fill_masked(X))
     except (ValueError, OverflowError):  # rows of different lengths
         sizes = [len(one) if hasattr(one, "__len__") else 1 for one in X]
         shown = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
@@ -43,7 +43,7 @@ def first_block(X: Any, lengths: Any) -> Block:
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or not table.size:
         raise LatentiaError(f"X has shape {table.shape}: a sequence of symbols or of vectors is needed.")
-    return Block.of([table])
+    return Block.from_parts([table])
 
 
 def joined_sequences(X: Any, lengths: Any, kind: str = "auto") -> tuple[Any, Any]:
@@ -89,7 +89,7 @@ def all_steps(X: Any, lengths: Any) -> tuple[Block, Any]:
         return first, lengths
     blocks = list(from_first(X, first))
     table, rows = (np.concatenate(pieces) for pieces in zip(*((block[0], block.rows) for block in blocks), strict=True))
-    return Block.of([table], rows=rows), X.lengths
+    return Block.from_parts([table], rows=rows), X.lengths
 
 
 def has_symbols(table: np.ndarray, kind: str) -> bool:
@@ -187,7 +187,7 @@ def present(table: np.ndarray) -> np.ndarray:
 
 def kept(block: Block, there: np.ndarray) -> Block:
     """A block of one table with some of its rows."""
-    return Block.of([block[0][there]], rows=block.rows[there])
+    return Block.from_parts([block[0][there]], rows=block.rows[there])
 
 
 def spread(values: np.ndarray, there: np.ndarray, missing: float) -> np.ndarray:

@@ -1006,4 +1006,4 @@ def _pieces(block: Block) -> Iterator[Block]:
     """The sequences of a block, one by one."""
     ends = np.cumsum(block[-1])
     for start, end in zip(ends - block[-1], ends, strict=True):
-        yield Block.of([*(part[start:end] for part in block[:-1]), np.array([end - start])])
+        yield Block.from_parts([*(part[start:end] for part in block[:-1]), np.array([end - start])])

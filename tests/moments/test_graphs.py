@@ -250,7 +250,7 @@ def test_graphs_of_igraph():
         (np.ones((2, 3)), r"shape \(2, 3\): a square one is needed"),
         (np.ones(3), r"shape \(3,\): a square one"),
         (None, r"shape \(\): a square one"),
-        ([[0, 1], [0]], "expected a table of rows and columns"),
+        ([[0, 1], [0]], "no table of rows and columns"),
         ([["a", "b"], ["c", "d"]], "type <U1: real numbers are needed"),
         (np.array([[0, 1j], [1j, 0]]), "type complex128"),
         ([[0, np.nan], [1, 0]], "in row 0, column 1 is nan: weights must be finite"),

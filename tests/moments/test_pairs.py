@@ -97,10 +97,10 @@ def header(text, version=1):
         (header("{'descr': '<i8', 'fortran_order': False, 'shape': (4000000000000, 2)}"), "promises 4000000000000 pairs"),
         (header("{'descr': '<i8', 'fortran_order': False, 'shape': (-4, 2)}"), "array of shape .-4, 2."),
         (header("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 2)}"), "expected pairs, found none in the file"),
-        (header("{'descr': '|O', 'fortran_order': False, 'shape': (9, 2)}"), "type object, and a list of pairs"),
+        (header("{'descr': '|O', 'fortran_order': False, 'shape': (9, 2)}"), "dtype object"),
         (header("{'descr': '<c16', 'fortran_order': False, 'shape': (9, 2)}"), "type complex128"),
-        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (9,)}"), "shape .9,. and type int64"),
-        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (9, 4)}", 2), "shape .9, 4. and type int64"),
+        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (9,)}"), "shape .9,. and dtype int64"),
+        (header("{'descr': '<i8', 'fortran_order': False, 'shape': (9, 4)}", 2), "shape .9, 4. and dtype int64"),
         (gzip.compress(b"\x93NUMPY", mtime=0), "a packed .npy file cannot be mapped"),
     ],
 )  # fmt: skip

@@ -28,7 +28,7 @@ from ..metrics.matching import nearest_distances
 from ..passes import Blocks
 from ..passes.blocks import draw_folds
 from ..passes.checkpoint import Identity, keep_fit
-from ..passes.dask import in_blocks
+from ..passes.dask import convert_collections
 from ..system.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         fresh = without_fit(self)
         seed = seed_of(fresh.get_params(deep=False).get("random_state", 0))
         given: Any = fresh._given(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
-        given = in_blocks(fit, *given)
+        given = convert_collections(fit, *given)
 
         def identity() -> Identity:
             return Identity.from_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), given)
@@ -315,7 +315,7 @@ def fitted(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P]
     def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
         check_is_fitted(self)
         try:
-            given: Any = in_blocks(method, args, kwargs, getattr(self, "vectorizer_", None))
+            given: Any = convert_collections(method, args, kwargs, getattr(self, "vectorizer_", None))
             with one_blas_thread():
                 return method(self, *given[0], **given[1])
         except MemoryError as error:

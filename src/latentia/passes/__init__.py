@@ -9,10 +9,10 @@ from .dask import from_collections
 from .folding import InPlaceStatistic, Statistic
 from .folds import (
     assign_folds,
+    assign_folds_by_content,
+    assign_sequence_folds,
+    assign_sequence_folds_by_content,
     content_keys,
-    deal_by_content,
-    deal_sequences,
-    deal_sequences_by_content,
     join_copies,
     sample_rows,
 )
@@ -31,11 +31,11 @@ __all__ = [
     "TableBlocks",
     "accumulate",
     "assign_folds",
+    "assign_folds_by_content",
+    "assign_sequence_folds",
+    "assign_sequence_folds_by_content",
     "checkpointing",
     "content_keys",
-    "deal_by_content",
-    "deal_sequences",
-    "deal_sequences_by_content",
     "follow",
     "join_copies",
     "on_cluster",

@@ -562,8 +562,8 @@ def row_groups(rows: np.ndarray, n_groups: int, random_state: int = 0) -> np.nda
     """
     rows = np.asarray(rows, dtype=np.int64)
     run = rows[:, None] // n_groups * n_groups + np.arange(n_groups)
-    salt = mixed_bits(np.array([random_state & 0xFFFFFFFF, n_groups], dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
-    keys = mixed_bits(run.astype(np.uint64) + (salt[:1] ^ (salt[1:] >> np.uint64(1))))
+    salt = mix_bits(np.array([random_state & 0xFFFFFFFF, n_groups], dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+    keys = mix_bits(run.astype(np.uint64) + (salt[:1] ^ (salt[1:] >> np.uint64(1))))
     row_keys = keys[np.arange(len(rows)), rows % n_groups]
     return (keys < row_keys[:, None]).sum(axis=1).astype(np.int8)
 
@@ -602,7 +602,7 @@ def draw_row_numbers(n_rows: int, max_rows: int) -> np.ndarray:
     )
 
 
-def mixed_bits(x: np.ndarray) -> np.ndarray:
+def mix_bits(x: np.ndarray) -> np.ndarray:
     """Apply the finaliser of splitmix64: a bijection of 64-bit integers without visible structure."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

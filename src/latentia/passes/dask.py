@@ -317,7 +317,7 @@ def _is_future(chunk: Any) -> bool:
     return type(chunk).__module__.startswith("distributed") and hasattr(chunk, "result")
 
 
-def in_blocks(
+def convert_collections(
     method: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], vectorizer: Any = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Convert Dask collections among the arguments of an estimator's method (without ``self``) to blocks.

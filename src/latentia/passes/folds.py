@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .blocks import Blocks, Folds, mixed_bits
+from .blocks import Blocks, Folds, mix_bits
 
 _STRETCHES = 200  # runs of neighbouring rows that stay together
 _SAMPLE_ROWS = 2000  # rows among which copies are searched
@@ -59,7 +59,7 @@ def assign_folds(blocks: Blocks, seed: int, n: int = 4) -> Folds:
     return join_copies(folds, leaders)
 
 
-def deal_by_content(blocks: Blocks, n: int = 4) -> Folds:
+def assign_folds_by_content(blocks: Blocks, n: int = 4) -> Folds:
     """Assign rows to folds by a hash of their content (one pass), for blocks without sequences.
 
     Sums of groups can then be added to those of other rows, in any order. Copies of a row stay together, neighbours do not.
@@ -81,7 +81,7 @@ def deal_by_content(blocks: Blocks, n: int = 4) -> Folds:
     return Folds(n, 0, leaders=leaders)
 
 
-def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> Folds:
+def assign_sequence_folds(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> Folds:
     """Assign the steps of sequences to folds: stretches together, and sequences together with their first copies.
 
     Parameters
@@ -121,7 +121,7 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> Folds
     return join_copies(folds, leaders)
 
 
-def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> Folds:
+def assign_sequence_folds_by_content(blocks: Blocks, stretch: int, n: int = 4) -> Folds:
     """Assign the steps of sequences to folds by a hash of the sequence's content (one pass).
 
     The stretches of a sequence are spread evenly over the groups.
@@ -144,7 +144,7 @@ def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> Folds
         _, lengths, hashes, _ = _hash_sequences(block)
         place = np.arange(len(block.rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         # n consecutive numbers belong to n different groups.
-        first = (mixed_bits(hashes) >> np.uint64(2)).astype(np.int64) // n * n
+        first = (mix_bits(hashes) >> np.uint64(2)).astype(np.int64) // n * n
         leaders[block.rows] = np.repeat(first, lengths) + place // stretch
     return Folds(n, 0, leaders=leaders)
 
@@ -167,7 +167,7 @@ def content_keys(table: np.ndarray, seed: int = 0) -> np.ndarray:
     """
     spread = np.nanstd(table, axis=0)
     cells = np.round((table - np.nanmean(table, axis=0)) / np.where(spread > 0, spread, 1.0), _DIGITS)
-    return mixed_bits(_hash_rows([cells]) ^ mixed_bits(np.array([seed], np.uint64)))
+    return mix_bits(_hash_rows([cells]) ^ mix_bits(np.array([seed], np.uint64)))
 
 
 def sample_rows(blocks: Blocks, max_rows: int = _SAMPLE_ROWS) -> tuple[Any, ...]:
@@ -250,7 +250,7 @@ def _hash_sequences(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     ends = np.cumsum(lengths)
     step_hashes = _hash_rows(block[:1])
     place = np.arange(len(step_hashes)) - np.repeat(ends - lengths, lengths)
-    total = np.append(np.uint64(0), np.cumsum(mixed_bits(step_hashes + mixed_bits(place.astype(np.uint64)))))
+    total = np.append(np.uint64(0), np.cumsum(mix_bits(step_hashes + mix_bits(place.astype(np.uint64)))))
     changes = np.append(0, np.cumsum(np.append(0, step_hashes[1:] != step_hashes[:-1])))
     distinct = changes[ends] - changes[ends - lengths] > _MIN_ENTRIES
     rows = block.rows[np.minimum(ends - lengths, max(len(step_hashes) - 1, 0))]
@@ -265,12 +265,12 @@ def _hash_rows(parts: Any) -> np.ndarray:
         if sparse.issparse(part):
             table = sparse.csr_array(part)
             nonzero = table.data != 0
-            bits = _view_bits(table.data[nonzero]) ^ mixed_bits(table.indices[nonzero].astype(np.uint64) ^ salt)
-            sums = np.append(np.uint64(0), np.cumsum(mixed_bits(bits)))[np.append(0, np.cumsum(nonzero))]
+            bits = _view_bits(table.data[nonzero]) ^ mix_bits(table.indices[nonzero].astype(np.uint64) ^ salt)
+            sums = np.append(np.uint64(0), np.cumsum(mix_bits(bits)))[np.append(0, np.cumsum(nonzero))]
             total += sums[table.indptr[1:]] - sums[table.indptr[:-1]]
         else:
-            columns = mixed_bits(np.arange(part.shape[1], dtype=np.uint64) ^ salt)
-            keys = mixed_bits(_view_bits(np.asarray(part)) ^ columns)
+            columns = mix_bits(np.arange(part.shape[1], dtype=np.uint64) ^ salt)
+            keys = mix_bits(_view_bits(np.asarray(part)) ^ columns)
             total += np.where(np.asarray(part) != 0, keys, np.uint64(0)).sum(axis=1, dtype=np.uint64)
     return total
 

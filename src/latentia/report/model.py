@@ -24,7 +24,7 @@ from ..exceptions import LatentiaError
 from ..families import FAMILIES, family_of
 from ..mixtures import SphericalGaussianMixture
 from ..passes import Blocks
-from ..passes.dask import in_blocks
+from ..passes.dask import convert_collections
 from ..summaries import Summary
 from ._any import summarize_any
 from .page import LACKS, write_summary
@@ -66,7 +66,7 @@ def summarize(model: Any, *data: Any, **options: Any) -> Summary:
         options["comparison"] = [_renamed(row, model.nouns[1]) for row in model.compared]
     of_fit = inspect.signature(type(model).fit).parameters
     named = {name: options.pop(name) for name in [*options] if name in of_fit}
-    data, named = in_blocks(type(model).fit, data, named)
+    data, named = convert_collections(type(model).fit, data, named)
     options |= named
     with warnings.catch_warnings():  # names of columns have been checked, and of data frames the tables are used
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

@@ -57,7 +57,7 @@ from ..moments import (
     observed_columns,
     span_of,
 )
-from ..passes import Block, Blocks, Folds, accumulate, deal_sequences
+from ..passes import Block, Blocks, Folds, accumulate, assign_sequence_folds
 from ..simplex import distributions, simplex_least_squares
 from ..tensor import Decomposition, decompose
 from ._chain import SEQUENCES_PER_STATE, Chain, stationary
@@ -709,7 +709,7 @@ class _Steps:
 
     def folds(self, seed: int) -> Folds:
         """Four groups of neighbouring steps, some hundred stretches in each."""
-        return deal_sequences(self.observed, seed, int(np.clip(self.observed.n_rows // 400, 10, 1000)))
+        return assign_sequence_folds(self.observed, seed, int(np.clip(self.observed.n_rows // 400, 10, 1000)))
 
     def group(self, groups: tuple[int, ...], folds: Folds) -> Blocks:
         """What EM reads of some groups."""

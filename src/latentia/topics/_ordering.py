@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from ..passes import Block, Blocks, Folds
-from ..passes.blocks import mixed_bits
+from ..passes.blocks import mix_bits
 
 _ROUNDS = 2
 
@@ -109,14 +109,14 @@ def _orders(table: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     counts = np.ascontiguousarray(table.data, dtype=np.float64).view(np.uint64)
     of_columns = np.ones(table.shape[1], np.uint64)
     for _ in range(_ROUNDS):
-        of_rows = _added(counts ^ mixed_bits(of_columns)[table.indices], rows, table.shape[0])
-        of_columns = _added(counts ^ mixed_bits(of_rows)[rows], table.indices, table.shape[1])
-    of_rows = _added(counts ^ mixed_bits(of_columns)[table.indices], rows, table.shape[0])
+        of_rows = _added(counts ^ mix_bits(of_columns)[table.indices], rows, table.shape[0])
+        of_columns = _added(counts ^ mix_bits(of_rows)[rows], table.indices, table.shape[1])
+    of_rows = _added(counts ^ mix_bits(of_columns)[table.indices], rows, table.shape[0])
     return np.argsort(of_rows, kind="stable"), np.argsort(of_columns, kind="stable")
 
 
 def _added(keys: np.ndarray, places: Any, n: int) -> np.ndarray:
     """Sums of mixed keys by their places, modulo 2^64, shape (n,)."""
     total = np.zeros(n, np.uint64)
-    np.add.at(total, places, mixed_bits(keys))
+    np.add.at(total, places, mix_bits(keys))
     return total

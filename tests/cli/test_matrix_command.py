@@ -126,9 +126,7 @@ def test_ordered_pairs(call, rows, refused, tmp_path):
     compared = call("matrix", tmp_path / "x.txt", *options, "-r", "1:3:1", "--out", tmp_path / "o", "--force")
     assert "has the highest held-out log-likelihood" in compared
     call("apply", tmp_path / "o" / "model.npz", tmp_path / "x.txt", "--out", tmp_path / "a")
-    assert "communities are those of pairs without order" in refused(
-        "matrix", tmp_path / "x.txt", "--ordered", "--communities"
-    )
+    assert "communities need pairs without order" in refused("matrix", tmp_path / "x.txt", "--ordered", "--communities")
     assert "leave out --refine" in refused("matrix", tmp_path / "x.txt", *options, "--refine", "3")
 
 
@@ -172,7 +170,7 @@ TRIANGLE = "\n".join(f"{a} {b} 9" for a, b in combinations("abc", 2))
         ("x.txt", "one two three four\n", [], "For running text give a window"),
         ("x.txt", TRIANGLE, ["-r", 4], "x.txt: 3 words carry at most 3 dimensions: -k 4 is too large"),
         ("x.txt", TRIANGLE, ["-r", "0"], "at least 1 of the dimensions is needed"),
-        ("x.txt", TRIANGLE, ["-r", 1, "--communities"], "two communities or more are needed"),
+        ("x.txt", TRIANGLE, ["-r", 1, "--communities"], "expected at least two communities"),
         ("x.txt", TRIANGLE, ["--near", "z"], "x.txt has no such word"),
         ("x.txt", TRIANGLE, ["--lines"], "--lines is for texts: add --bigrams"),
         ("x.txt", TRIANGLE, ["--bigrams", "--columns", "a,b"], "--columns is for pairs that were counted before"),

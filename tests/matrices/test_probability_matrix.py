@@ -239,10 +239,10 @@ def test_the_table_of_evidence(fitted, data):
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        (np.ones((3, 4)), r"shape \(3, 4\): a square table"),
+        (np.ones((3, 4)), r"shape \(3, 4\): expected a square table"),
         (np.ones(4), "C has one dimension"),
         (np.zeros((3, 3)), "all counts are zero"),
-        (np.array([[0, 1], [-2, 0]]), r"-2(\.0)? in row 1, column 0: counts must not be negative"),
+        (np.array([[0, 1], [-2, 0]]), r"-2(\.0)? in row 1, column 0: expected counts of at least 0"),
         (np.array([[0, 1], [3, np.nan]]), "Row 1, column 1 of C: NaN, and a number is needed"),
         (Blocks.from_array(np.array([[0, np.inf], [3, 1.0]])), "inf in row 0, column 1"),
         (np.array([["a", "b"], ["c", "d"]]), "Row 0, column 0 of C: 'a' is text"),
@@ -278,7 +278,7 @@ def test_bad_text(tmp_path):
     for name in ("bad.txt", "one.txt"):
         with pytest.raises(LatentiaError, match="line [12]: expected two "):
             ProbabilityMatrix(2).fit_pairs(tmp_path / name)
-    with pytest.raises(LatentiaError, match="no pairs"):
+    with pytest.raises(LatentiaError, match="expected pairs, found none"):
         ProbabilityMatrix(2).fit_pairs(tmp_path / "empty.txt")
 
 
@@ -362,13 +362,13 @@ def test_fewer_words_seen_than_communities():
     [
         (lambda m: m.topics(anchors=[-1, 2, 3]), "3 different numbers of words"),
         (lambda m: m.topics(anchors=[2, 2, 3]), "3 different numbers of words"),
-        (lambda m: m.l1_distance(np.zeros((200, 3))), "a square array is needed"),
+        (lambda m: m.l1_distance(np.zeros((200, 3))), "expected a square array"),
         (lambda m: m.sample(0), "n_samples=0"),
         (lambda m: m.sample(True), "n_samples=True"),
         (lambda m: m.sample(2, random_state="a"), "random_state='a'"),
-        (lambda m: m.rows([[0, 1], [2, 3]]), "one word, or a list of them"),
-        (lambda m: m.entries([0, 1], [0, 1, 2]), r"shape \(2,\) and j \(3,\): equally many words"),
-        (lambda m: m.most_similar([0, 1]), r"word has the shape \(2,\): the neighbours of one word"),
+        (lambda m: m.rows([[0, 1], [2, 3]]), "expected one word, or a list of them"),
+        (lambda m: m.entries([0, 1], [0, 1, 2]), r"shape \(2,\) and j \(3,\): expected equally many words"),
+        (lambda m: m.most_similar([0, 1]), r"word has the shape \(2,\): expected one word"),
         (lambda m: m.most_similar(0, 0), "n=0"),
         (lambda m: m.most_similar(0, min_count=-1), "min_count=-1"),
         (lambda m: m.most_similar("a"), "'a' is not in the vocabulary, which was not given"),

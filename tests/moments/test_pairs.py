@@ -154,5 +154,5 @@ def test_blocks_of_other_widths_are_refused():
 def test_no_file(tmp_path):
     with pytest.raises(LatentiaError, match="absent.npy: no such file"):
         count_pairs(tmp_path / "absent.npy")
-    with pytest.raises(LatentiaError, match="cannot be read"):
+    with pytest.raises(LatentiaError, match="expected a file, found a folder"):
         count_pairs(tmp_path)

@@ -276,7 +276,7 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
     ("content", "options", "message"),
     [
         ("3 5 4\n 0:1\n 1:1\n 2:1\n", ["-k", "2"], "x.txt: None of the 3 rows has a label"),
-        ("3 5 0\n 0:1\n 1:1\n 2:1\n", [], "x.txt: there are no labels in it"),
+        ("3 5 0\n 0:1\n 1:1\n 2:1\n", [], "x.txt: expected labels, found none"),
         ("3 5 4\n" + ROWS, ["-k", "4"], "x.txt: 3 rows, 5 words, 4 labels carry at most 3 topics: -k 4 is too large"),
         ("3 5 4\n" + ROWS.replace("1:1", "1:x", 1), [], "x.txt, line 2: expected 'label,label feature:value ...'"),
         (
@@ -342,7 +342,7 @@ def test_a_cache_without_labels_is_refused(refused, tmp_path_factory):
     folder = tmp_path_factory.mktemp("words")
     (folder / "docword.x.txt").write_text("2\n3\n3\n1 1 2\n1 2 1\n2 3 1\n")
     Blocks.from_files(folder / "docword.x.txt")
-    assert "there are no labels in it" in refused("labels", folder / "docword.x.txt.latentia-cache")
+    assert "expected labels, found none" in refused("labels", folder / "docword.x.txt.latentia-cache")
 
 
 def test_bad_input_ends_with_code_2(shell, tmp_path):
@@ -420,7 +420,7 @@ def test_texts_and_tags_of_a_table(call, rows, written, tmp_path):
 def test_other_posts_to_test_on(call, rows, tmp_path):
     train, test = posts(tmp_path / "p.csv", tags="|"), posts(tmp_path / "q.csv", 30, tags=", ", first=120)
     test.write_text(test.read_text() + '999,"sport1 word2","rare"\n')
-    with pytest.warns(DroppedDataWarning, match=r"q.csv: 1 tag that no row learned from has, .*: rare"):
+    with pytest.warns(DroppedDataWarning, match=r"q.csv: 1 tag without a training row cannot be predicted: rare"):
         call("labels", train, "--column", "body", "--test", test, "-k", 2, "--out", tmp_path / "o")
     assert len({row["row"] for row in rows(tmp_path / "o" / "predictions.csv")}) == 31
 
@@ -435,7 +435,7 @@ def test_other_posts_to_test_on(call, rows, tmp_path):
             "which column holds the tags? Besides the texts there are id, body; name one with --tags",
         ),
         (["--column", "body", "--one-based"], "--zero-based: p.csv: its words and tags have names; leave it out"),
-        (["--column", "body", "--tags", "empty"], "there are no tags in it"),
+        (["--column", "body", "--tags", "empty"], "expected tags, found none"),
         (["--column", "body", "--test", "absent.csv"], "--test absent.csv: no such file"),
     ],
 )

@@ -226,7 +226,7 @@ def test_cells_without_a_value(call, rows, refused, holes, tmp_path, command, fi
     assert len(found) == 1497
     assert not {"4", "8", "21"} & {row["row"] for row in found}
     assert "holes.csv, without 3 of 1,500 rows, which lack a value" in (out / "report.html").read_text("utf-8")
-    with pytest.warns(FileNotice, match="3 cells without a value have the mean of their column now: 3 in 'a'"):
+    with pytest.warns(FileNotice, match="3 cells without a value were filled with the mean of their column: 3 in 'a'"):
         call(command, holes, "--missing", "mean", *options, "--force", "--out", out)
     assert len(rows(out / file)) == 1500
     assert "holes.csv, with means in 3 cells that had no value" in (out / "report.html").read_text("utf-8")

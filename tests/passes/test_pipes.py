@@ -130,7 +130,7 @@ def test_errors_name_the_pipe_and_the_line(pipe):
 
 
 def test_a_pipe_that_ends_at_once_is_an_empty_file(pipe):
-    with pytest.raises(LatentiaError, match="has no text in it"):
+    with pytest.raises(LatentiaError, match="expected text, found an empty file"):
         read_corpus(pipe(b""))
 
 

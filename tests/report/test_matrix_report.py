@@ -7,7 +7,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.matrices import ProbabilityMatrix
 from latentia.report import write_matrix_report
-from latentia.report.matrix import summarize_communities, choose_telling_words
+from latentia.report.matrix import choose_telling_words, summarize_communities
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 COMPARISON = [

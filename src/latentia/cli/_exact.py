@@ -17,7 +17,7 @@ from ..system.terminal import say
 from ._json import plain
 from ._results import Results
 from ._shared import ReadOptions, named, write_csv
-from ._tables import Wanted, check_columns, read_table, split_names
+from ._tables import ColumnChoice, check_columns, read_table, split_names
 
 FILES = ("A.csv", "W.csv", "certificate.json")
 _MOST_CELLS = 10_000
@@ -85,7 +85,7 @@ def _is_number(text: str) -> bool:
 
 def _wanted(
     source: Path, kinds: Mapping[str, str], columns: str | None, ignore: str | None, names: str | None
-) -> Wanted:
+) -> ColumnChoice:
     """All cells as they stand in the file: numbers of a table would be rounded."""
     chosen, left_out = split_names(columns), split_names(ignore) or []
     check_columns(source, kinds, "--columns", chosen or ())
@@ -94,7 +94,7 @@ def _wanted(
     used = [name for name in (chosen or kinds) if name not in left_out and name != names]
     if not used:
         raise LatentiaError("no columns are left to factor.", source=source)
-    return Wanted([], [*used, *([] if names is None else [names])])
+    return ColumnChoice([], [*used, *([] if names is None else [names])])
 
 
 def _lines(heads: Any, values: np.ndarray) -> list[list[str]]:

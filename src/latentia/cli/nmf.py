@@ -37,8 +37,8 @@ from ._shared import (
 )
 from ._tables import (
     MISSING,
+    ColumnChoice,
     Labels,
-    Wanted,
     announce,
     check_columns,
     described,
@@ -214,11 +214,11 @@ def _table(
     """The columns of numbers of a table, and a column of names."""
     own = [] if names is None else [names]
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         check_columns(source, kinds, "--names", own)
         unused = [*(split_names(ignore) or []), *(name for name in own if kinds[name] != "text")]
         chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
-        return Wanted(chosen, own, names is None and image is None)
+        return ColumnChoice(chosen, own, names is None and image is None)
 
     table = announce(read_table(source, choose, how))
     called = table.names if names is None else [str(name) for name in table.texts[names]]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets.images import COLOURS, image_from_patches, image_patches, in_colour, patch_means
+from ..datasets.images import COLOURS, image_from_patches, image_patches, patch_means, to_colour
 from ..system.progress import progress_bar
 from .pursuit import matching_pursuit
 
@@ -53,7 +53,7 @@ def restored(
     ndarray of the shape of the image
     """
     if colour:
-        found = _rebuilt(model, in_colour(image), level, most, progress)
+        found = _rebuilt(model, to_colour(image), level, most, progress)
         return found if image.ndim == 3 else np.asarray(found.mean(axis=2))
     if image.ndim == 3:
         parts = [_rebuilt(model, image[:, :, c], level, most, progress) for c in range(len(COLOURS))]

@@ -217,7 +217,7 @@ def test_rows_without_labels(call, rows, results, tmp_path):
     call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "a")
     assert rows(tmp_path / "a" / file) == rows(out / file)[:15]
     (tmp_path / "new.txt").write_text("1 121 0\n 0:1\n")
-    with pytest.raises(LatentiaError, match="new.txt: has 121 words, and the model 120 words: they must agree"):
+    with pytest.raises(LatentiaError, match="new.txt: expected 120 words, as in the model; found 121 words"):
         call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "b")
 
 

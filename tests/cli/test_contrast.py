@@ -362,7 +362,10 @@ V = "x,y\n" + "\n".join(f"{i % 5},{i * 3 % 13}" for i in range(40)) + "\n"
         (["--columns", "a"], "1 column of numbers; expected at least two"),
         (["--fit", "regression", "--target", "q"], "--target q: no such file, and no such column in"),
         (["--fit", "regression", "--target", "c"], "--target c: it is 5 in all 40 rows"),
-        (["--fit", "logistic", "--target", "t"], "--target t: 3 different values (0, 1, 2); two classes are needed."),
+        (
+            ["--fit", "logistic", "--target", "t"],
+            "--target t: expected two classes, found 3 different values (0, 1, 2).",
+        ),
         (["--fit", "regression", "--target", "t", "--columns", "a,t"], "--columns and --target both name 't'"),
     ],
 )
@@ -415,8 +418,8 @@ def test_a_target_of_more_columns_and_of_words(refused, tmp_path):
         "contrast", *views, "--fit", "regression", "--target", tmp_path / "u.csv"
     )
     said = refused("contrast", *views, "--fit", "regression", "--target", tmp_path / "w.csv")
-    assert "--target w: not a column of numbers" in said
-    assert "for two classes use --fit logistic" in said
+    assert "--target w: expected a column of numbers" in said
+    assert "Use --fit logistic for two classes" in said
 
 
 def test_bad_input_ends_with_code_2(shell, tmp_path):

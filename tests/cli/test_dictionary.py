@@ -318,7 +318,7 @@ def test_bad_input(refused, tmp_path, name, content, options, message):
 def test_images_that_say_nothing(refused, tmp_path):
     write_image(tmp_path / "one.png", np.ones((1, 1)))
     said = refused("dictionary", tmp_path / "one.png", "-k", 2)
-    assert "one.png: 1 x 1 pixels, and patches of 8 x 8 do not fit; choose smaller ones with --patch" in said
+    assert "one.png: expected at least 8 x 8 pixels, found 1 x 1 pixels. Choose smaller patches with --patch" in said
     write_image(tmp_path / "flat.png", np.full((20, 20), 1 / 3))
     said = refused("dictionary", tmp_path / "flat.png", "-k", 2)
     assert "flat.png: all patches are of one colour: there is nothing to learn from" in said

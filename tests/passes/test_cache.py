@@ -128,7 +128,7 @@ def test_what_is_no_number_is_not_written(tmp_path, value):
 
 def test_a_cache_beside_the_file_is_announced_once(path):
     with pytest.warns(
-        FileNotice, match="stored beside it as docword.x.txt.latentia-cache .* cache=False stores none"
+        FileNotice, match="stored beside it as docword.x.txt.latentia-cache .* cache=False keeps none"
     ) as said:
         table(path)
     assert "cache=" not in said[0].message.fact

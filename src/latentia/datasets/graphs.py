@@ -362,7 +362,7 @@ def _read_npy(path: Path) -> _Edges:
     ends = table[:, :2]
     bad = (ends < 0) | (ends >= 2.0**63)
     if table.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):  # of infinity
+        with np.errstate(invalid="ignore"):  # remainders of infinity
             bad |= ~(ends % 1 == 0)
     if bad.any():
         row, column = (int(at) for at in np.unravel_index(bad.argmax(), bad.shape))

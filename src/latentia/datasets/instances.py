@@ -297,7 +297,7 @@ def unique_disjointness(n: int, fill: Literal["square", "zero"] = "square") -> n
 
 
 def hexagon_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number = Fraction(1, 2000)) -> HexagonGadget:
-    """The gadget of section 2.4.1 for values s_1, ..., s_N.
+    """Return the gadget of section 2.4.1 for values s_1, ..., s_N.
 
     On three short edges AB, CD and EF of a hexagon lie points at s_i times their length. The corners of the intersection of the
     triangles A_i C_i E_i are contained in these N triangles, and in no other triangle within the hexagon.
@@ -339,7 +339,7 @@ def hexagon_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number =
 
 
 def hardness_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number = Fraction(1, 2000)) -> np.ndarray:
-    """The matrix of `hexagon_gadget`: array of Fraction, shape (6, 3 N), of rank 3.
+    """Return the matrix of `hexagon_gadget`: array of Fraction, shape (6, 3 N), of rank 3.
 
     Its nonnegative rank is 3 if ``shift`` is at most 0, and above 3 otherwise.
 
@@ -352,7 +352,7 @@ def hardness_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number 
 
 
 def d_sum_instance(values: Iterable[Number], d: int, *, eps: Number | None = None) -> DSum:
-    """The reduction of section 2.4.2: do d of the values, with repetition, sum to d / 2?
+    """Return the reduction of section 2.4.2: do d of the values, with repetition, sum to d / 2?
 
     It has a solution, a factorization of its matrix by 3 d + 2 components, if and only if they do.
 

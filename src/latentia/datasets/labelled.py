@@ -171,7 +171,7 @@ def read_rows(
     n_words : int
     n_labels : int, optional
         By default the file may have any labels, or none.
-    other : str
+    reference : str
         Source of the expected number, for messages.
     zero_based, labels_zero_based : bool, optional
         As in `read_labelled`.

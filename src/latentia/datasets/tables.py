@@ -252,10 +252,10 @@ def numeric_columns(
         Kinds of the columns, as `read_table` gives them.
     columns : sequence of str, optional
     ignore : sequence of str
-    least : int
-        How many are needed.
-    why : str
-        Why this many.
+    min_columns : int
+        Minimum number of columns.
+    reason : str
+        Reason of the minimum, for the message.
     parameter, ignored : str, optional
         Names of the parameters of ``columns`` and ``ignore``, for messages.
 

@@ -17,7 +17,7 @@ from .texts import read_lines
 
 __all__ = ["Views", "match_rows", "read_views"]
 
-_SINGULAR_RATIO = 1e-10  # of eigenvalues, below which columns depend on each other
+_SINGULAR_RATIO = 1e-10  # smallest ratio of eigenvalues; below it columns depend on each other
 _MIN_ROWS = 16  # four in each quarter, for fourth cumulants
 _NUMBER_WORDS = {1: "one", 2: "two"}
 _Cache = str | os.PathLike[str] | bool | None

@@ -79,7 +79,7 @@ class TopicModelTruth:
         return moment / moment.sum()
 
     def cooccurrence(self) -> np.ndarray:
-        """The exact Q = A^T R A, shape (n_words, n_words). For small vocabularies: this is a dense square array."""
+        """Return the exact Q = A^T R A, shape (n_words, n_words). For small vocabularies: this is a dense square array."""
         return self.topics.T @ self.second_moment() @ self.topics
 
     def sample_blocks(
@@ -293,7 +293,7 @@ def embedded_corpus(
 
 
 def _dirichlet(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A Dirichlet draw through logarithms: parameters far below one would underflow otherwise."""
+    """Draw from a Dirichlet distribution through logarithms: parameters far below one would underflow otherwise."""
     log_gamma = np.log(rng.standard_gamma(alpha + 1)) + np.log(rng.random(len(alpha))) / alpha
     weights = np.exp(log_gamma - log_gamma.max())
     return weights / weights.sum()

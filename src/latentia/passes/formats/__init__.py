@@ -136,7 +136,7 @@ def _open_in_unwritable_folder(path: Path, kind: str, folder: Path, progress: bo
     warn(
         FileNotice(
             f"{path}: no binary copy was stored, as the folder cannot be written: later runs convert the file again.",
-            "cache=FOLDER stores it elsewhere.",
+            "cache=FOLDER puts one elsewhere.",
             parameter="cache",
         )
     )
@@ -176,7 +176,7 @@ def _announce(path: Path, folder: Path) -> None:
         FileNotice(
             f"{path}: a binary copy, which later runs read faster, was stored beside it as {folder.name} ({text}). You can "
             "delete it at any time.",
-            "cache=FOLDER stores it elsewhere; cache=False stores none.",
+            "cache=FOLDER puts it elsewhere, and cache=False keeps none.",
             parameter="cache",
         )
     )

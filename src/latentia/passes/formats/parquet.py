@@ -40,7 +40,7 @@ def open_parquet(path: Path) -> Iterator[Any]:
             yield file
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # of the file system
+            raise  # an error of the file system
         raise LatentiaError(f"not a readable Parquet file ({error}).", source=path) from error
 
 

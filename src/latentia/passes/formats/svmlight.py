@@ -40,9 +40,9 @@ class _Layout(NamedTuple):
     bases : list of int
         First numbers: 0 or 1.
     sizes : list of int
-    said : list of bool or None
+    options : list of bool or None
         The options ``zero_based`` and ``labels_zero_based``.
-    looking : bool
+    sizes_unknown : bool
         True while the sizes are upper limits for a file of this length, and the real ones are being determined.
     """
 

@@ -30,7 +30,7 @@ from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.moments import FramedSums
 from latentia.noisyor import NoisyOr
-from latentia.passes import Blocks, Folds, deal_by_content
+from latentia.passes import Blocks, Folds, assign_folds_by_content
 from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.topics import AnchorTopics
 
@@ -222,7 +222,7 @@ def test_few_rows_and_batches_elsewhere_are_exact():
         single.partial_fit(row[None])
     moved = single.partial_fit(X[100:] + 1e5)
     moved.forget(X[100:] + 1e5)
-    kept = FramedSums.of_blocks(Blocks.from_array(X[:100]), 3, deal_by_content(Blocks.from_array(X[:100])))
+    kept = FramedSums.of_blocks(Blocks.from_array(X[:100]), 3, assign_folds_by_content(Blocks.from_array(X[:100])))
     np.testing.assert_allclose(moved.moments_.covariance, kept.covariance, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(moved.moments_.about(kept.center, kept.scale).sums, kept.sums, atol=1e-7)
 
@@ -314,7 +314,7 @@ def test_topics_that_are_not_made_of_sums_are_not_added():
 
 def test_pairs_that_were_not_there_are_not_forgotten():
     model = ProbabilityMatrix(3).partial_fit(*pairs()[0])
-    with pytest.raises(LatentiaError, match="not all among those"):
+    with pytest.raises(LatentiaError, match="not all among those|never added"):
         model.forget(pairs()[1][0] * 5)
 
 
@@ -359,11 +359,11 @@ def test_from_blocks_and_frames():
 
 def test_sums_are_those_of_rows_whatever_the_frame():
     X = np.random.default_rng(3).gamma(2.0, size=(400, 3)) * [1, 100, 0.01] + [5, -1e4, 0]
-    folds = deal_by_content(Blocks.from_array(X))
+    folds = assign_folds_by_content(Blocks.from_array(X))
     for order in (3, 4):
         whole = FramedSums.of_blocks(Blocks.from_array(X), order, folds)
         first, second = (Blocks.from_array(part) for part in (X[:150], X[150:]))
-        parts = [FramedSums.of_blocks(part, order, deal_by_content(part)) for part in (first, second)]
+        parts = [FramedSums.of_blocks(part, order, assign_folds_by_content(part)) for part in (first, second)]
         total = parts[1].plus(parts[0])
         np.testing.assert_allclose(total.columns.mean, X.mean(axis=0), rtol=1e-12)
         np.testing.assert_allclose(total.covariance, np.cov(X.T, bias=True), rtol=1e-9)
@@ -377,7 +377,7 @@ def _frame_of(sums: FramedSums) -> tuple[np.ndarray, np.ndarray]:
 
 def test_groups_hang_on_the_content_of_rows_alone():
     X = np.random.default_rng(4).normal(size=(4000, 3))
-    groups = deal_by_content(Blocks.from_array(X)).of(np.arange(4000))
-    np.testing.assert_array_equal(deal_by_content(Blocks.from_array(X[::-1])).of(np.arange(4000)), groups[::-1])
+    groups = assign_folds_by_content(Blocks.from_array(X)).of(np.arange(4000))
+    np.testing.assert_array_equal(assign_folds_by_content(Blocks.from_array(X[::-1])).of(np.arange(4000)), groups[::-1])
     assert np.bincount(groups).min() > 900
-    assert isinstance(deal_by_content(Blocks.from_array(X)), Folds)
+    assert isinstance(assign_folds_by_content(Blocks.from_array(X)), Folds)

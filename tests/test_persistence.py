@@ -361,7 +361,7 @@ def test_arrays_that_do_not_fit_each_other(saved, name, change):
     [
         ("core_", np.negative, "core_ has entries outside"),
         ("_matrix.factored.core", np.negative, "not that of components_ and core_"),
-        ("_matrix.factored.left", lambda a: a[::-1], "not that of components_ and core_"),
+        ("_matrix.factored.factor", lambda a: a[::-1], "not that of components_ and core_"),
     ],
 )
 def test_factors_of_pairs_that_are_no_probabilities(tmp_path, name, change, match):

@@ -151,7 +151,7 @@ def test_a_folder_with_other_files_is_not_replaced_by_a_cache(tmp_path):
     write_cache(tmp_path / "tables", [[np.ones((2, 2))]])
     (tmp_path / "tables" / "thesis.tex").write_text("mine")
     before = contents(tmp_path)
-    with pytest.raises(LatentiaError, match="something else is"):
+    with pytest.raises(LatentiaError, match="the folder holds other files"):
         write_cache(tmp_path / "tables", [[np.ones((3, 3))]])
     assert contents(tmp_path) == before
 

@@ -95,7 +95,7 @@ def test_blocks_of_what_is_no_number(kind):
         lambda: Blocks.from_array(wrong, lengths=[10]),
         lambda: Blocks.from_array(wrong[:, :1], lengths=[10]) if kind != "U8" else Blocks.from_array(wrong),
     ):
-        with pytest.raises(LatentiaError, match="numbers are needed"):
+        with pytest.raises(LatentiaError, match="expected numbers"):
             make()
 
 

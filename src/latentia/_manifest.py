@@ -21,7 +21,7 @@ from .exceptions import LatentiaError
 from .fitting.base import Estimator
 from .moments.graphs import as_graph, is_graph
 from .passes import Blocks
-from .passes.dask import in_blocks
+from .passes.dask import convert_collections
 from .persistence import contents
 from .words import texts_of
 
@@ -54,7 +54,7 @@ def manifest(model: Any, *data: Any, **named: Any) -> dict[str, Any]:
     if not isinstance(model, Estimator) or not hasattr(model, "evidence_"):
         raise LatentiaError(f"A fitted estimator of latentia is needed, not a {type(model).__name__}.")
     header, arrays = contents(model)
-    given, others = in_blocks(type(model).fit, data, named)
+    given, others = convert_collections(type(model).fit, data, named)
     arguments = inspect.signature(model.fit).bind_partial(*given, **others).arguments
     settings = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_COMPARED}
     return {

@@ -14,7 +14,7 @@ from ._entries import LARGEST, is_missing, missing_entries
 from ._frames import column_names_of, has_frame_names, is_annotated, is_reading, table_of
 from .exceptions import LatentiaError
 from .passes import Block, Blocks, MappedBlocks
-from .passes.tables import as_table, unmasked
+from .passes.tables import as_table, fill_masked
 
 _SHOWN = 40  # characters of an entry in a message
 _MOST_ROWS = 2**31  # that are read where they are repeated
@@ -174,7 +174,7 @@ def number_table(
             raise LatentiaError(f"{name} is sparse, and a dense table is needed: use its toarray().")
         table = as_table(table, name)
     else:
-        table = unmasked(table)
+        table = fill_masked(table)
     try:
         with np.errstate(all="ignore"):  # of conversions, whose results are looked at one by one
             found = check_array(

@@ -85,7 +85,7 @@ def test_pairs(call, rows, tmp_path):
         ratio = probability / (model.marginals_[i] * model.marginals_[j])
         assert float(row["pmi"]) == pytest.approx(np.log(ratio), abs=1e-4)
     (tmp_path / "strange.csv").write_text("from,to\na,b\n")
-    with pytest.raises(LatentiaError, match="the model has none of its pairs"):
+    with pytest.raises(LatentiaError, match="the model knows none of its pairs"):
         call("apply", tmp_path / "o", tmp_path / "strange.csv", "--out", tmp_path / "b")
 
 
@@ -174,7 +174,7 @@ def test_words_that_the_model_does_not_have_are_ignored_and_counted(call, rows, 
     shares = [float(found[0][f"topic {i}"]) for i in range(4)]
     assert shares == pytest.approx(model.transform(table)[0].tolist(), abs=1e-5)
     (tmp_path / "new.txt").write_text("zebra quark\n")
-    with pytest.raises(LatentiaError, match="the model has none of its words"):
+    with pytest.raises(LatentiaError, match="the model knows none of its words"):
         call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "b")
 
 
@@ -190,7 +190,7 @@ def test_counts_are_matched_by_their_words(call, rows, results, tmp_path):
     found = [[float(row[f"topic {i}"]) for i in range(3)] for row in rows(tmp_path / "a" / file)]
     np.testing.assert_allclose(found, model.transform(table), atol=1e-5)
     (tmp_path / "vocab.q.txt").unlink()
-    with pytest.raises(LatentiaError, match="a table of counts with 120 columns is needed"):
+    with pytest.raises(LatentiaError, match="expected 120 columns, as many as the model's words"):
         call("apply", out, tmp_path / "docword.q.txt", "--out", tmp_path / "b")
 
 
@@ -217,7 +217,7 @@ def test_rows_without_labels(call, rows, results, tmp_path):
     call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "a")
     assert rows(tmp_path / "a" / file) == rows(out / file)[:15]
     (tmp_path / "new.txt").write_text("1 121 0\n 0:1\n")
-    with pytest.raises(LatentiaError, match="new.txt: has 121 words, and the model 120 words: they must agree"):
+    with pytest.raises(LatentiaError, match="new.txt: expected 120 words, as in the model; found 121 words"):
         call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "b")
 
 

@@ -234,7 +234,7 @@ def test_new_nodes(call, rows, learned, data, tmp_path):
 
 def test_new_nodes_without_edges_to_known_ones(call, refused, learned, tmp_path):
     (tmp_path / "new.txt").write_text("a b\n")
-    with pytest.raises(latentia.exceptions.LatentiaError, match="new.txt: the model has none of its nodes"):
+    with pytest.raises(latentia.exceptions.LatentiaError, match="new.txt: the model knows none of its nodes"):
         call("apply", learned, tmp_path / "new.txt", "--out", tmp_path / "a")
     (tmp_path / "new.txt").write_text("a n1\nn2 n2\n")
     printed = call("apply", learned, tmp_path / "new.txt", "--out", tmp_path / "a")
@@ -270,7 +270,7 @@ TRIANGLE = "a b\nb c\nc a\n"
         ("x.csv", "a,b\n1,2\n", ["--columns", "a,c"], "no column 'c'. There are a, b."),
         ("x.txt", "a b c d\n", [], "line 1: 4 columns, and an edge is two nodes"),
         ("x.txt", "a b -1\n", [], "line 1: '-1' is no weight"),
-        ("x.txt", "", [], "there are no edges in the file"),
+        ("x.txt", "", [], "expected edges, found none in the file"),
         ("x.npy", "", ["--encoding", "utf-8"], "x.npy"),
     ],
 )

@@ -359,10 +359,13 @@ V = "x,y\n" + "\n".join(f"{i % 5},{i * 3 % 13}" for i in range(40)) + "\n"
         (["--ignore", "nope"], "--ignore names 'nope', and neither"),
         (["--columns", "a,b", "--ignore", "a"], "--columns and --ignore both name 'a'"),
         (["--columns-v", "a"], "no column 'a', which --columns-v names"),
-        (["--columns", "a"], "1 column of numbers; two or more are needed"),
+        (["--columns", "a"], "1 column of numbers; expected at least two"),
         (["--fit", "regression", "--target", "q"], "--target q: no such file, and no such column in"),
         (["--fit", "regression", "--target", "c"], "--target c: it is 5 in all 40 rows"),
-        (["--fit", "logistic", "--target", "t"], "--target t: 3 different values (0, 1, 2); two classes are needed."),
+        (
+            ["--fit", "logistic", "--target", "t"],
+            "--target t: expected two classes, found 3 different values (0, 1, 2).",
+        ),
         (["--fit", "regression", "--target", "t", "--columns", "a,t"], "--columns and --target both name 't'"),
     ],
 )
@@ -393,7 +396,7 @@ def test_tables_that_do_not_fit(refused, tmp_path, second, message):
 
 def test_few_rows(refused, tmp_path):
     first, second, _ = _views(tmp_path, "pca", 12)
-    assert "12 rows are too few: 16 or more are needed" in refused("contrast", first, second)
+    assert "expected at least 16 rows, and better hundreds; found 12" in refused("contrast", first, second)
     (tmp_path / "f").mkdir()
     first, second, _ = _views(tmp_path / "f", "pca", 18, 10)
     assert "18 rows and 20 columns in both tables" in refused("contrast", first, second)
@@ -411,12 +414,12 @@ def test_a_target_of_more_columns_and_of_words(refused, tmp_path):
     (tmp_path / "v.csv").write_text(V)
     (tmp_path / "w.csv").write_text("w\n" + "yes\nno\n" * 20)
     views = tmp_path / "u.csv", tmp_path / "v.csv"
-    assert "4 columns (a, b, t, c), and one is needed" in refused(
+    assert "expected one column, found 4 (a, b, t, c)" in refused(
         "contrast", *views, "--fit", "regression", "--target", tmp_path / "u.csv"
     )
     said = refused("contrast", *views, "--fit", "regression", "--target", tmp_path / "w.csv")
-    assert "--target w: not a column of numbers" in said
-    assert "for two classes use --fit logistic" in said
+    assert "--target w: expected a column of numbers" in said
+    assert "Use --fit logistic for two classes" in said
 
 
 def test_bad_input_ends_with_code_2(shell, tmp_path):

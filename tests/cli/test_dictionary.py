@@ -306,7 +306,7 @@ TABLE = "a,b,c\n1,2,3\n3,1,1\n2,2,5\n"
         ("x.csv", "a,b\nx,y\n", ["-k", 2], "no column of numbers; atoms need two or more"),
         ("x.csv", "", ["-k", 2], "x.csv: the file is empty"),
         ("x.txt", "one two\nthree\n", ["-k", 2], "x.txt"),
-        ("x.png", "no picture", ["-k", 2], "x.png: not an image, or damaged"),
+        ("x.png", "no picture", ["-k", 2], "x.png: expected a PNG, JPEG or TIFF image"),
         ("x.png", "", ["-k", 2, "--columns", "a"], "--columns: x.png: an image has no columns; leave it out"),
         ("x.png", "", ["-k", 2, "--no-scale"], "--scale: x.png: an image has no columns"),
         ("x.png", "", ["-k", 2, "--missing", "drop"], "--missing: x.png: an image has no columns"),
@@ -320,12 +320,12 @@ def test_bad_input(refused, tmp_path, name, content, options, message):
 def test_images_that_say_nothing(refused, tmp_path):
     write_image(tmp_path / "one.png", np.ones((1, 1)))
     said = refused("dictionary", tmp_path / "one.png", "-k", 2)
-    assert "one.png: 1 x 1 pixels, and patches of 8 x 8 do not fit; choose smaller ones with --patch" in said
+    assert "one.png: expected at least 8 x 8 pixels, found 1 x 1 pixels. Choose smaller patches with --patch" in said
     write_image(tmp_path / "flat.png", np.full((20, 20), 1 / 3))
     said = refused("dictionary", tmp_path / "flat.png", "-k", 2)
     assert "flat.png: all patches are of one colour: there is nothing to learn from" in said
     (tmp_path / "texts").mkdir()
-    assert "no images in this folder: PNG, JPEG and TIFF are read" in refused("dictionary", tmp_path / "texts", "-k", 2)
+    assert "found no images in this folder" in refused("dictionary", tmp_path / "texts", "-k", 2)
 
 
 def test_data_that_the_model_is_not_of(refused, learned, of_patches, path, picture, tmp_path):

@@ -237,7 +237,7 @@ def test_no_second_state(call, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
-        ("x.txt", "", [], "x.txt: the file has no symbols in it"),
+        ("x.txt", "", [], "x.txt: expected symbols, found an empty file"),
         (
             "x.txt",
             "a b a b a\n",

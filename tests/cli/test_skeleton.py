@@ -165,7 +165,7 @@ def test_apply_keeps_copies_where_it_is_told(call, counts, tmp_path):
 
 def test_no_copy_is_kept_where_the_folder_cannot_be_written(call, counts, tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "can_write", lambda folder: folder != counts.parent)
-    with pytest.warns(FileNotice, match=r"x\.mtx: no binary copy could be kept, as the folder cannot be written"):
+    with pytest.warns(FileNotice, match=r"x\.mtx: no binary copy was stored, as the folder cannot be written"):
         call("topics", counts, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
     assert sorted(path.name for path in counts.parent.iterdir()) == ["x.mtx"]
 
@@ -185,7 +185,7 @@ def test_options_of_copies_that_make_no_sense(refused, table, options, message):
 def test_a_copy_is_announced_with_the_options_of_the_command(shell, counts, tmp_path):
     code, said = shell("topics", counts, "-k", 2, "--refine", 0, "--quiet", "--out", tmp_path / "o")
     assert code == 0
-    assert said.startswith(f"note: {counts}: a binary copy, which later runs read faster, was put beside it as ")
+    assert said.startswith(f"note: {counts}: a binary copy, which later runs read faster, was stored beside it as ")
     assert said.endswith("It can be deleted at any time. --cache DIR writes it elsewhere; --no-cache writes none.\n")
 
 
@@ -226,7 +226,7 @@ def test_cells_without_a_value(call, rows, refused, holes, tmp_path, command, fi
     assert len(found) == 1497
     assert not {"4", "8", "21"} & {row["row"] for row in found}
     assert "holes.csv, without 3 of 1,500 rows, which lack a value" in (out / "report.html").read_text("utf-8")
-    with pytest.warns(FileNotice, match="3 cells without a value have the mean of their column now: 3 in 'a'"):
+    with pytest.warns(FileNotice, match="3 cells without a value were filled with the mean of their column: 3 in 'a'"):
         call(command, holes, "--missing", "mean", *options, "--force", "--out", out)
     assert len(rows(out / file)) == 1500
     assert "holes.csv, with means in 3 cells that had no value" in (out / "report.html").read_text("utf-8")
@@ -766,7 +766,7 @@ def test_a_table_of_results_is_exact(tmp_path):
 def test_a_command_goes_on_from_its_checkpoint(table, tmp_path, call, monkeypatch):
     from latentia.passes import checkpoint as room
 
-    monkeypatch.setattr(room, "_SHARE", np.inf)
+    monkeypatch.setattr(room, "_WRITE_SHARE", np.inf)
     whole, kept, again = tmp_path / "whole", tmp_path / "kept", tmp_path / "again"
     call("mixture", table, "-k", "3", "--out", whole)
     own, written = room._Folder._write, iter(range(3))

@@ -168,7 +168,7 @@ def test_uci_and_folder_and_csv(tmp_path, corpus):
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
-        ("x.txt", "", [], "x.txt: the file has no text in it"),
+        ("x.txt", "", [], "x.txt: expected text, found an empty file"),
         ("x.txt", "the of and\nthe\n", [], "no words remain"),
         ("x.txt", "a b c\n", ["-k", "ten"], "-k 'ten'"),
         ("x.txt", "a b c\n", ["-k", "9:3"], "no number of topics"),
@@ -268,7 +268,7 @@ def test_words_of_a_table_are_left_out_and_counted(call, refused, tmp_path, corp
     assert "left out" not in kept
     (tmp_path / "vocab.p.txt").unlink()
     message = refused("topics", tmp_path / "docword.p.txt", *options, "--stop-words", "english")
-    assert "the table has no words, only numbers of columns. For stop words give the vocabulary" in message
+    assert "the columns of the table have no names. For stop words give the vocabulary" in message
     printed = call(
         "topics", tmp_path / "docword.p.txt", "-k", 3, "--refine", 0, "--max-df", 0.3, "--out", tmp_path / "q"
     )
@@ -280,7 +280,7 @@ def test_words_of_a_table_are_left_out_and_counted(call, refused, tmp_path, corp
     ("option", "message"),
     [
         (["--split", "chapters"], "--split chapters: expected chapter, paragraph, or a number of words"),
-        (["--split", "chapter"], "x.txt: --split chapter: no headings of chapters were found"),
+        (["--split", "chapter"], "x.txt: --split chapter: expected headings of chapters, found none"),
         (["--stop-words", "germann"], "did you mean 'german'?"),
         (["--stop-words", "absent.txt"], "--stop-words absent.txt: no such file"),
         (["--metadata", "absent.csv"], "absent.csv: --metadata: no such file"),

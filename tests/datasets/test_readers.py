@@ -95,7 +95,7 @@ def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
         readers.read_corpus(tmp_path / "docword.x.txt")
     for name, start in (("x.txt", "red house\n"), ("x.csv", "text\n")):
         (tmp_path / name).write_text(start + "a" * (1 << 14) + "\nred\n")
-        monkeypatch.setattr(_text, "_SCANNED", 1 << 10)
+        monkeypatch.setattr(_text, "_SCAN_BYTES", 1 << 10)
         with pytest.raises(LatentiaError, match=rf"{name}, line 2: longer than 4096 characters"):
             readers.read_texts(tmp_path / name)
 
@@ -103,7 +103,7 @@ def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", b"", "no text in it"),
+        ("a.txt", b"", "expected text, found an empty file"),
         ("a.txt", b"fine\nna\xefve\x81\n", "line 2: not UTF-8"),
         ("a.txt", "gar\u00e7on\n".encode() * 3 + b"gar\xc3on\n", "line 4: not UTF-8"),
         ("a.txt", b"\xff\xfer\0e\0d\0\n\0h", "line 2: not UTF-16"),
@@ -141,7 +141,7 @@ def test_missing_things(tmp_path):
 def test_table_with_a_vocabulary_of_the_wrong_size(tmp_path):
     (tmp_path / "docword.txt").write_text("1\n2\n2\n1 1 3\n1 2 1\n")
     (tmp_path / "words.txt").write_text("a\nb\nc\n")
-    with pytest.raises(LatentiaError, match="3 words.*2 columns"):
+    with pytest.raises(LatentiaError, match="expected 2 words.*found 3"):
         readers.read_corpus(tmp_path / "docword.txt", vocabulary=tmp_path / "words.txt")
 
 
@@ -172,5 +172,5 @@ def test_hidden_folders_and_utf16(tmp_path):
 
 def test_options_without_effect_are_refused(tmp_path):
     (tmp_path / "l.txt").write_text(LINES)
-    with pytest.raises(LatentiaError, match="bring their own words"):
+    with pytest.raises(LatentiaError, match="contain their words"):
         readers.read_corpus(tmp_path / "l.txt", vocabulary="words.txt")

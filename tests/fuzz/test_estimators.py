@@ -49,7 +49,7 @@ PARAMETERS = {
     "eta": [0.0, 0.5, 1.0, -1],
     "kind": ["auto", "symbols", "vectors", "x"],
     "n_symbols": [None, 6, 30, 3, 0, 10**12],
-    "method": ["moments", "cubic", "shrink", "binned", "auto", "bls", "gtls", "eq2"],
+    "method": ["moments", "cubic", "auto", "bls", "gtls", "eq2"],
     "cross_fit": [1, 2, 4, 0],
     "tau": [0.3, 0.0, 1e9, 1e-300, np.nan],
     "pseudo_counts": [0.2, 1.0, 1e9, -1],

@@ -6,7 +6,7 @@ from fuzzing import budget
 
 from latentia.exceptions import LatentiaError
 from latentia.moments import FramedSums, WideSums
-from latentia.passes import Blocks, deal_by_content
+from latentia.passes import Blocks, assign_folds_by_content
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -67,7 +67,7 @@ def rows_far_out(first, rng):
 
 def summed(rows, order, like=None):
     blocks = Blocks.from_array(rows)
-    folds = deal_by_content(blocks)
+    folds = assign_folds_by_content(blocks)
     if rows.shape[1] > 64:
         return WideSums.of_blocks(blocks, order, folds, 8 if like is None else 0, like)
     return FramedSums.of_blocks(blocks, order, folds, like)

@@ -167,7 +167,7 @@ def test_tables_with_names():
     assert dense(as_graph(frame.astype(pd.SparseDtype("int64", 0)))) == dense(graph)
     with pytest.raises(LatentiaError, match="column 'd' is no row"):
         as_graph(frame.rename(columns={"c": "d"}))
-    with pytest.raises(LatentiaError, match=r"column 'a' has type (object|str)"):
+    with pytest.raises(LatentiaError, match=r"column 'a' has dtype (object|str)"):
         as_graph(frame.astype(object).replace(2, "x"))
 
 

@@ -117,7 +117,7 @@ def test_clear_errors():
         Blocks.from_array(X, X[:9])
     with pytest.raises(LatentiaError, match="lengths add up to 5"):
         Blocks.from_array(X, lengths=[5])
-    with pytest.raises(LatentiaError, match="column 'b' has type"):
+    with pytest.raises(LatentiaError, match="column 'b' has dtype"):
         Blocks.from_array(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
 
 
@@ -215,7 +215,7 @@ def test_a_group_of_sequences_has_their_lengths():
 
 def test_many_rows_are_dealt_as_few_are(monkeypatch):
     whole = of_rows().group([0, 3], FOURTHS)
-    monkeypatch.setattr("latentia.passes.blocks._DEALT_AT_ONCE", 8)
+    monkeypatch.setattr("latentia.passes.blocks._ROWS_AT_ONCE", 8)
     pieces = of_rows().group([0, 3], FOURTHS)
     np.testing.assert_array_equal(all_rows(pieces), all_rows(whole))
 
@@ -289,5 +289,5 @@ def test_rows_of_an_unknown_source_are_not_repeated():
     class Own(MappedBlocks):
         repeated = Blocks.repeated
 
-    with pytest.raises(LatentiaError, match="Own cannot be weighted"):
+    with pytest.raises(LatentiaError, match="Own has no method `repeated`"):
         Own(Blocks.from_array(X), lambda block: block, [(10, 3)]).repeated(np.ones(10, int))

@@ -151,7 +151,7 @@ def test_a_pass_does_not_wait_forever_for_workers(monkeypatch):
         def cancel(self, futures):
             self.cancelled = futures
 
-    monkeypatch.setattr("latentia.passes.cluster._WAITED_S", 15.0)
+    monkeypatch.setattr("latentia.passes.cluster._MAX_WAIT_S", 15.0)
     future, client = Future(), Client()
     with pytest.raises(LatentiaError, match="no workers for 15 s"):
         Cluster(client)._added([Gram(2)], [future])
@@ -196,7 +196,7 @@ def test_a_scheduler_that_does_not_answer_has_no_workers():
 
 @pytest.mark.parametrize("client", [None, 5, [], object(), {"tcp": 1}])
 def test_what_is_no_client_is_refused(client):
-    with pytest.raises(LatentiaError, match=r"client=.*: need a distributed\.Client"), on_cluster(client):
+    with pytest.raises(LatentiaError, match=r"client=.*: expected a connected distributed\.Client"), on_cluster(client):
         pass
 
 
@@ -358,7 +358,7 @@ def test_a_pass_that_kills_its_workers_is_a_sentence(rows):
 
 @pytest.mark.parametrize("places", ["here, then there", "there, then here"])
 def test_a_fit_goes_on_elsewhere(client, rows, tmp_path, monkeypatch, places):
-    monkeypatch.setattr(checkpoint, "_SHARE", np.inf)
+    monkeypatch.setattr(checkpoint, "_WRITE_SHARE", np.inf)
     write_cache(tmp_path / "cache", [[rows]])
     blocks, folder = Blocks.from_files(tmp_path / "cache", block_rows=400), tmp_path / "kept"
     here, there = contextlib.nullcontext, lambda: on_cluster(client)
@@ -385,7 +385,7 @@ def test_a_fit_goes_on_elsewhere(client, rows, tmp_path, monkeypatch, places):
 @pytest.mark.parametrize("places", ["here, then there", "there, then here"])
 def test_sums_of_a_pass_serve_elsewhere(client, rows, tmp_path, monkeypatch, places):
     """Those of a pass that has ended, and of statistics of both kinds."""
-    monkeypatch.setattr(checkpoint, "_SHARE", np.inf)
+    monkeypatch.setattr(checkpoint, "_WRITE_SHARE", np.inf)
     monkeypatch.setattr(checkpoint._Folder, "clear", lambda self: None)
     write_cache(tmp_path / "cache", [[rows]])
     blocks, folder = Blocks.from_files(tmp_path / "cache", block_rows=400), tmp_path / "kept"
@@ -416,7 +416,7 @@ def test_the_digest_of_chunks_is_found_by_the_workers(client, rows):
     [
         (lambda rows: Blocks.from_dask(rows), "Part 0 is a ndarray.*from_array"),
         (lambda rows: Blocks.from_dask(), "at least one collection"),
-        (lambda rows: Blocks.from_dask([]), "list of delayed blocks is empty"),
+        (lambda rows: Blocks.from_dask([]), "expected at least one delayed block"),
         (lambda rows: Blocks.from_dask(da.from_array(rows[None])), "3 dimensions"),
         (lambda rows: Blocks.from_dask(da.from_array(rows), names=["a"]), "1 entries and the table 6 columns"),
         (

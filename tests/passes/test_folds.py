@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.passes import Blocks, Folds, assign_folds, deal_sequences, sample_rows
+from latentia.passes import Blocks, Folds, assign_folds, assign_sequence_folds, sample_rows
 
 
 def groups_of(X, **options):
@@ -86,7 +86,7 @@ def test_copies_of_sequences_are_dealt_together(block_rows):
     symbols = np.random.default_rng(6).integers(0, 6, (40, 50))
     order = np.random.default_rng(7).permutation(np.repeat(np.arange(40), 5))
     X = symbols[order].reshape(-1, 1).astype(float)
-    folds = deal_sequences(Blocks.from_array(X, lengths=[50] * 200, block_rows=block_rows), 0, 10)
+    folds = assign_sequence_folds(Blocks.from_array(X, lengths=[50] * 200, block_rows=block_rows), 0, 10)
     groups = folds.of(np.arange(len(X))).reshape(200, 50)
     for number in range(40):
         assert (groups[order == number] == groups[order == number][0]).all()
@@ -97,6 +97,6 @@ def test_copies_of_sequences_are_dealt_together(block_rows):
 def test_sequences_that_are_alike_by_accident_are_no_copies(length):
     X = np.random.default_rng(8).integers(0, 3, (6000, 1)).astype(float)
     lengths = np.full(6000 // length, length)
-    assert deal_sequences(Blocks.from_array(X[: lengths.sum()], lengths=lengths), 0, 10).leaders is None
+    assert assign_sequence_folds(Blocks.from_array(X[: lengths.sum()], lengths=lengths), 0, 10).leaders is None
     same = np.zeros((6000, 1))
-    assert deal_sequences(Blocks.from_array(same[: lengths.sum()], lengths=lengths), 0, 10).leaders is None
+    assert assign_sequence_folds(Blocks.from_array(same[: lengths.sum()], lengths=lengths), 0, 10).leaders is None

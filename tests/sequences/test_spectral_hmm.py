@@ -325,9 +325,9 @@ def test_bad_symbols_of_a_fit_on_blocks_are_named(chain, symbol, message):
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [
-        ([[100, 200], [200]], "a list of whole numbers is needed"),
-        (500, "a list of whole numbers is needed"),
-        ([[250, 250]], "a list of whole numbers is needed"),
+        ([[100, 200], [200]], "expected a list of whole numbers"),
+        (500, "expected a list of whole numbers"),
+        ([[250, 250]], "expected a list of whole numbers"),
         (["a", "b"], "'a' at position 0: a whole number of at least 1"),
         ([250.0, 250.0], "250.0 at position 0: a whole number of at least 1"),
         ([True] * 500, "True at position 0: a whole number of at least 1"),

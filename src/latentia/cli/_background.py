@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contrastive import BackgroundPCA
-from ..datasets.tables import Table, Wanted, listed
+from ..datasets.tables import Table, ColumnChoice, listed
 from ..exceptions import LatentiaError
 from ..report.background import FILES, summarize_background
 from ..summaries import Summary
@@ -81,15 +81,15 @@ def _measure(model: BackgroundPCA) -> dict[str, float]:
 def _read_controls(path: Path, cases: Table, options: ReadOptions) -> Table:
     """Read the columns of the cases by name, in any order."""
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         lacking = [name for name in cases.columns if name not in kinds]
         if lacking:
             raise LatentiaError(
-                f"expected the columns of {cases.source}; it lacks {listed(lacking)}. Leave them out of both with "
+                f"expected the columns of {cases.source}; it lacks {list_names(lacking)}. Leave them out of both with "
                 f"--ignore {quote_names(lacking)}.",
                 source=path,
             )
-        return Wanted(cases.columns, names=True)
+        return ColumnChoice(cases.columns, names=True)
 
     options = (
         options if cases.reading is None else replace(options, asked=options.asked.like(cases.reading.model_settings))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..datasets import tables
-from ..datasets.tables import Wanted
+from ..datasets.tables import ColumnChoice
 from ..effects import Effects
 from ..effects.design import design_of
 from ..effects.formulas import CheckedFormula, check_formula
@@ -65,9 +65,9 @@ class Covariates:
             names = CheckedFormula(formula).columns
         names += [] if cluster is None or cluster in names else [cluster]
 
-        def choose(kinds: Mapping[str, str]) -> Wanted:
+        def choose(kinds: Mapping[str, str]) -> ColumnChoice:
             tables.check_columns(path, kinds, f"--effects '{formula}'", names)
-            return Wanted(texts=names)
+            return ColumnChoice(texts=names)
 
         table = tables.read_table(
             path,

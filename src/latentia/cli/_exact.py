@@ -17,7 +17,7 @@ from ..system.terminal import say
 from ._json import plain
 from ._results import Results
 from ._shared import ReadOptions, name_source, write_csv
-from ._tables import Wanted, check_columns, read_table, split_names
+from ._tables import ColumnChoice, check_columns, read_table, split_names
 
 FILES = ("A.csv", "W.csv", "certificate.json")
 _MAX_CELLS = 10_000
@@ -86,7 +86,7 @@ def _is_number(text: str) -> bool:
 
 def _choose_columns(
     source: Path, kinds: Mapping[str, str], columns: str | None, ignore: str | None, names: str | None
-) -> Wanted:
+) -> ColumnChoice:
     """Choose columns and read their cells as text, since numbers would be rounded."""
     chosen, left_out = split_names(columns), split_names(ignore) or []
     check_columns(source, kinds, "--columns", chosen or ())
@@ -95,7 +95,7 @@ def _choose_columns(
     chosen_columns = [name for name in (chosen or kinds) if name not in left_out and name != names]
     if not chosen_columns:
         raise LatentiaError("no columns remain to be factored.", source=source)
-    return Wanted([], [*chosen_columns, *([] if names is None else [names])])
+    return ColumnChoice([], [*chosen_columns, *([] if names is None else [names])])
 
 
 def _format_rows(heads: Any, values: np.ndarray) -> list[list[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets.tables import Table, Wanted, check_columns, listed, numeric_columns
+from ..datasets.tables import Table, ColumnChoice, check_columns, list_names, numeric_columns
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture
 from ..summaries import Summary
@@ -39,7 +39,7 @@ def mixture_of_kinds(
         kinds = model.kinds or {}
         words = {"gaussian": "numbers", "categorical": "categories", "poisson": "counts"}
         groups = {words[kind]: [name for name in kinds if kinds[name] == kind] for kind in words}
-        lines = [f"Columns as {word}: {listed(names, 10)}" for word, names in groups.items() if names]
+        lines = [f"Columns as {word}: {list_names(names, 10)}" for word, names in groups.items() if names]
         return replace(summary, lines=(*summary.lines, *lines))
 
     def compare() -> Comparison:
@@ -73,9 +73,9 @@ def read_same_kinds(source: Path, reading: Mapping[str, Any], read_options: Read
     """Read other rows with the columns of a model of several kinds."""
     numbers, texts = list(reading["columns"]), list(reading["categories"])
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         check_columns(source, kinds, None, [*numbers, *texts])
-        return Wanted(numbers, texts, names=True)
+        return ColumnChoice(numbers, texts, names=True)
 
     table = read_table(source, choose, read_options, option="")
     return _announce(_as_categories(table, list(reading["codes"])))
@@ -86,14 +86,14 @@ def _read_kinds(
 ) -> tuple[Table, list[str]]:
     """Read the named columns, or all with numbers or few different texts, and list the numbers with two values."""
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         named = [name for name in columns or kinds if name not in ignore]
         check_columns(source, kinds, "--columns", columns or ())
         check_columns(source, kinds, "--ignore", ignore)
         texts = [name for name in named if kinds[name] in ("text", "two")]
         chosen = [name for name in named if name not in texts and (columns or kinds[name] != "apart")]
         numbers = numeric_columns(source, kinds, chosen, (), 0, "", "--columns") if chosen else []
-        return Wanted(numbers, texts, names=True)
+        return ColumnChoice(numbers, texts, names=True)
 
     table = read_table(source, choose, read_options)
     n_values = [len(np.unique(column[~np.isnan(column)])) for column in table.values.T]
@@ -102,7 +102,7 @@ def _read_kinds(
     texts = {name: cells for name, cells in table.texts.items() if columns or _has_categories(cells)}
     left_out = [*table.left_out, *(name for name in table.texts if name not in texts)]
     if len(texts) + len(table.columns) < _MIN_COLUMNS:
-        names = listed([*table.columns, *texts], 10) or "none"
+        names = list_names([*table.columns, *texts], 10) or "none"
         raise LatentiaError(
             f"expected three or more columns of numbers or categories, found {names}. Name others with --columns.",
             source=source,

@@ -29,7 +29,7 @@ from ..evidence.sizes import Size, all_sizes, falls, recommend
 from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, Folds
-from ..passes.formats import known_encoding
+from ..passes.formats import check_encoding
 from ..reading import ColumnOptions, Reading, reading_settings, readings
 from ..report.parts import first_sentence
 from ..summaries import Column, Summary, write_csv
@@ -493,7 +493,7 @@ class ReadOptions:
     ) -> ReadOptions:
         """Check the options of a command and collect them."""
         if encoding is not None:
-            known_encoding(encoding)
+            check_encoding(encoding)
         if missing is not None:
             check_choice("--missing", missing, ways)
         if cache is not None:

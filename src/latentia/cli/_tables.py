@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..datasets import tables
-from ..datasets.tables import Table, Wanted, check_columns, listed, numeric_columns
+from ..datasets.tables import Table, ColumnChoice, check_columns, list_names, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
 from ..system.terminal import say
@@ -26,14 +26,14 @@ _MAX_LINES = 8  # about one file
 def announce(table: Table) -> Table:
     """Print what was used and left out, in at most eight lines, doubts first."""
     if table.reading is not None:
-        named = f"rows are named as in {table.reading.naming!r}: {listed(table.names, 3)}" if table.names else ""
+        named = f"rows are named as in {table.reading.naming!r}: {list_names(table.names, 3)}" if table.names else ""
         for line in filter(None, [*table.reading.lines(table.columns)[: _MAX_LINES - bool(named)], named]):
             say(line)
         return table
     n, width = table.values.shape
-    say(f"{table.source}: {n:,} rows, {width} columns: {listed(table.columns, 10)}")
+    say(f"{table.source}: {n:,} rows, {width} columns: {list_names(table.columns, 10)}")
     if table.left_out:
-        say(f"not used: {listed(table.left_out, 10)}")
+        say(f"not used: {list_names(table.left_out, 10)}")
     return table
 
 
@@ -48,7 +48,7 @@ def describe_source(table: Table) -> str:
 
 
 def read_table(
-    path: Path, choose: Callable[[Mapping[str, str]], Wanted], reading: ReadOptions, option: str = "--columns"
+    path: Path, choose: Callable[[Mapping[str, str]], ColumnChoice], reading: ReadOptions, option: str = "--columns"
 ) -> Table:
     """Read columns as `datasets.tables.read_table` does; errors suggest ``option`` for a choice of columns."""
     with explain_cell_errors(reading, f"Or use other columns with {option}." if option else ""):
@@ -71,8 +71,8 @@ def read_numbers(
     """Read the columns of numbers that options name, by default all, and announce them; see `numeric_columns`."""
     chosen, unused = split_names(columns), split_names(ignore) or []
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
-        return Wanted(numeric_columns(path, kinds, chosen, unused, min_columns, why, option), names=True)
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
+        return ColumnChoice(numeric_columns(path, kinds, chosen, unused, min_columns, why, option), names=True)
 
     return announce(read_table(path, choose, reading))
 
@@ -80,17 +80,17 @@ def read_numbers(
 def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, reading: ReadOptions) -> Table:
     """Read the columns that a model was fitted on, by name in any order; without names, all columns of numbers."""
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         if columns is not None:
             check_columns(path, kinds, None, columns)
-            return Wanted(columns, names=True)
+            return ColumnChoice(columns, names=True)
         columns_found = numeric_columns(path, kinds, None)
         if len(columns_found) != width:
             raise LatentiaError(
                 f"expected {width} columns of numbers, as in the model, which knows no names; found {len(columns_found)}.",
                 source=path,
             )
-        return Wanted(columns_found, names=True)
+        return ColumnChoice(columns_found, names=True)
 
     return read_table(path, choose, reading, option="")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets import Corpus, readers
-from ..datasets.tables import listed
+from ..datasets.tables import list_names
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes import Blocks
 from ..passes.formats import reusable
@@ -77,7 +77,7 @@ def say_columns(corpus: Corpus) -> None:
         texts = [column.name for column in reading.columns if column.name not in (corpus.columns or {})]
         if len(texts) == 1:
             named = f"; documents are named as in {reading.naming!r}" if reading.naming not in ("", *texts) else ""
-            say(f"texts: {texts[0]!r}{named}; other columns: {listed(corpus.columns, 6) or 'none'}")
+            say(f"texts: {texts[0]!r}{named}; other columns: {list_names(corpus.columns, 6) or 'none'}")
 
 
 def say_words(corpus: Corpus) -> None:

@@ -38,7 +38,7 @@ from ._shared import (
 from ._tables import (
     MISSING,
     Labels,
-    Wanted,
+    ColumnChoice,
     announce,
     check_columns,
     describe_source,
@@ -220,11 +220,11 @@ def _read_rows(
     """Read the columns of numbers of a table, and a column of names."""
     name_columns = [] if names is None else [names]
 
-    def choose(kinds: Mapping[str, str]) -> Wanted:
+    def choose(kinds: Mapping[str, str]) -> ColumnChoice:
         check_columns(source, kinds, "--names", name_columns)
         unused = [*(split_names(ignore) or []), *(name for name in name_columns if kinds[name] != "text")]
         chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
-        return Wanted(chosen, name_columns, names is None and image is None)
+        return ColumnChoice(chosen, name_columns, names is None and image is None)
 
     table = announce(read_table(source, choose, read_options))
     row_names = table.names if names is None else [str(name) for name in table.texts[names]]

@@ -24,7 +24,7 @@ from ..likelihood import Values
 from ..likelihood.residuals import best_gaussian_log_likelihood
 from ..linalg import leading_direction, unit_rows
 from ..passes import Block
-from ..passes.blocks import mixed_bits
+from ..passes.blocks import mix_bits
 from .pursuit import matching_pursuit
 
 _MAX_PRODUCTS = 1 << 22  # entries of the products of rows with atoms at a time
@@ -293,7 +293,7 @@ def _keep_largest(state: CodeSums, *new_tables: np.ndarray) -> None:
 
 def _uniform(numbers: np.ndarray, seed: int) -> np.ndarray:
     """Return a number between 0 and 1 for each row, which depends on its number in the source and the seed."""
-    bits = mixed_bits(mixed_bits(numbers.astype(np.uint64)) ^ mixed_bits(np.array([seed + 1], dtype=np.uint64)))
+    bits = mix_bits(mix_bits(numbers.astype(np.uint64)) ^ mix_bits(np.array([seed + 1], dtype=np.uint64)))
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
 
 

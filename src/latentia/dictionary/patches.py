@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets.images import COLOURS, image_from_patches, image_patches, in_colour, patch_means
+from ..datasets.images import COLOURS, image_from_patches, image_patches, patch_means, to_colour
 from ..system.progress import progress_bar
 from .pursuit import matching_pursuit
 
@@ -54,7 +54,7 @@ def restore(
     ndarray of the shape of the image
     """
     if colour:
-        grey_image = _rebuild(model, in_colour(image), level, max_patches, progress)
+        grey_image = _rebuild(model, to_colour(image), level, max_patches, progress)
         return grey_image if image.ndim == 3 else np.asarray(grey_image.mean(axis=2))
     if image.ndim == 3:
         parts = [_rebuild(model, image[:, :, c], level, max_patches, progress) for c in range(len(COLOURS))]

@@ -13,7 +13,7 @@ from scipy.linalg import qr
 from .._entries import is_missing
 from .._frames import check_names_differ
 from ..exceptions import LatentiaError
-from ..passes.tables import unmasked
+from ..passes.tables import fill_masked
 from .estimates import column_sizes
 from .formulas import CONTEXT, MAX_COLUMNS, CheckedFormula, describe_error
 
@@ -139,7 +139,7 @@ def columns_of(table: Any, n_rows: int) -> Design:
 def _unnamed(table: Any) -> dict[str, np.ndarray]:
     """Return the columns of an array by made-up names."""
     try:
-        values = np.asarray(unmasked(table), dtype=float)
+        values = np.asarray(fill_masked(table), dtype=float)
         values = values[:, None] if values.ndim == 1 else values
         n_columns = values.shape[1] if values.ndim == 2 else None
     except (TypeError, ValueError):

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..exceptions import LatentiaError, NotSupportedWarning
-from ..passes.dask import in_blocks
+from ..passes.dask import convert_collections
 
 
 def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_state: int = 0, **named: Any) -> np.ndarray:
@@ -39,7 +39,9 @@ def half_split_errors(estimator: Any, *data: Any, n_splits: int = 2, random_stat
     except TypeError as error:
         raise LatentiaError(f"stability: {error}; fit takes {', '.join(signature.parameters)}.") from error
     (_, table), *more = arguments.items()
-    args, named = in_blocks(type(estimator).fit, (table,), {name: value for name, value in more if value is not None})
+    args, named = convert_collections(
+        type(estimator).fit, (table,), {name: value for name, value in more if value is not None}
+    )
     distances = []
     for split in range(n_splits):
         for half in estimator._halves(*args, random_state + split, **named):

@@ -24,8 +24,8 @@ from .._validation import table_blocks, weighted
 from ..evidence import Check, at_most
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..moments import WIDEST, FramedSums, Sums, WideSums, check_width
-from ..passes import Blocks, Folds, deal_by_content
-from ..passes.dask import in_blocks
+from ..passes import Blocks, Folds, assign_folds_by_content
+from ..passes.dask import convert_collections
 from ..system.threads import one_blas_thread
 from .base import fitting, without_fit
 from .records import attributes_of
@@ -112,7 +112,7 @@ class Additive(Staged):
 
     def _by_content(self, rows: Any) -> Folds:
         """Groups of rows that hang on what is in a row alone."""
-        return deal_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows), self._groups)
+        return assign_folds_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows), self._groups)
 
     def _summed(self, rows: Any, like: Any) -> Any:
         """Sums over rows, dealt by their content."""
@@ -222,7 +222,7 @@ class Additive(Staged):
         return self._unlearned(total, layout) if rows is None else self._of_moments(total, layout, rows)
 
     def _rows_of(self, data: tuple[Any, ...], reset: bool = False) -> Blocks:
-        given, named = in_blocks(type(self)._read, data, {}, vars(self).get("vectorizer_"))
+        given, named = convert_collections(type(self)._read, data, {}, vars(self).get("vectorizer_"))
         return self._read(*given, **named, reset=reset)
 
     def _unlearned(self, sums: Sums, layout: dict[str, Any]) -> Self:

@@ -26,9 +26,9 @@ from ..evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enou
 from ..exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
 from ..metrics.matching import nearest_distances
 from ..passes import Blocks
-from ..passes.blocks import random_groups
-from ..passes.checkpoint import Identity, fit_kept
-from ..passes.dask import in_blocks
+from ..passes.blocks import draw_folds
+from ..passes.checkpoint import Identity, keep_fit
+from ..passes.dask import convert_collections
 from ..system.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -198,12 +198,12 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         fresh = without_fit(self)
         seed = seed_of(fresh.get_params(deep=False).get("random_state", 0))
         given: Any = fresh._given(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
-        given = in_blocks(fit, *given)
+        given = convert_collections(fit, *given)
 
         def identity() -> Identity:
-            return Identity.of_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), given)
+            return Identity.from_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), given)
 
-        with one_blas_thread(), fit_kept(identity, seed) as fresh._seed:
+        with one_blas_thread(), keep_fit(identity, seed) as fresh._seed:
             asked = getattr(fresh, "n_components", None)
             if asked is None or isinstance(asked, numbers.Integral):
                 empty, fresh = fresh, copy(fresh)
@@ -315,7 +315,7 @@ def fitted(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P]
     def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
         check_is_fitted(self)
         try:
-            given: Any = in_blocks(method, args, kwargs, getattr(self, "vectorizer_", None))
+            given: Any = convert_collections(method, args, kwargs, getattr(self, "vectorizer_", None))
             with one_blas_thread():
                 return method(self, *given[0], **given[1])
         except MemoryError as error:
@@ -346,7 +346,7 @@ def halves_of_rows(random_state: int, **tables: Any) -> list[dict[str, Any]]:
         return [{name: half, **dict(others)} for half in first.split(2, random_state)]
     n_rows = {key: _count_rows(table, key) for key, table in tables.items()}
     check_same_rows(**n_rows)
-    group = random_groups(2, random_state).of(np.arange(n_rows[name]))
+    group = draw_folds(2, random_state).of(np.arange(n_rows[name]))
     tables = {key: sparse.csr_array(table) if sparse.issparse(table) else table for key, table in tables.items()}
     return [{key: _safe_indexing(t, np.flatnonzero(group == g)) for key, t in tables.items()} for g in (0, 1)]
 

@@ -22,7 +22,7 @@ import numpy as np
 from .. import _fields as of
 from ..exceptions import LatentiaError
 from ..passes import Block, Blocks, Folds, accumulate, sample_rows
-from ..passes.cluster import merged
+from ..passes.cluster import merge_sums
 from ..system.threads import Parallel
 from ..tensor import apply_to_modes
 from ..tensor.operators import SymmetricFour
@@ -302,11 +302,11 @@ class _NearRows:
         is_far = ~(np.abs(table - self.statistic.coordinates.center) < self.reach).all(axis=1)
         if is_far.any():
             rows, groups = [*rows, table[is_far]], [*groups, self.statistic.folds.of(block.rows[is_far])]
-            block = Block.of([block[0][~is_far]], block.number, block.start, block.rows[~is_far])
+            block = Block.from_parts([block[0][~is_far]], block.number, block.start, block.rows[~is_far])
         return self.statistic.add_tasks(near, block, parallel), rows, groups
 
     def merge(self, first: Any, second: Any) -> Any:
-        return merged(self.statistic, first[0], second[0]), first[1] + second[1], first[2] + second[2]
+        return merge_sums(self.statistic, first[0], second[0]), first[1] + second[1], first[2] + second[2]
 
 
 def _frame_of(

@@ -12,7 +12,7 @@ from scipy import sparse
 from .. import _fields as of
 from ..exceptions import LatentiaError
 from ..passes import Block, Folds
-from ..passes.blocks import mixed_bits
+from ..passes.blocks import mix_bits
 from ..system.threads import Parallel
 from . import twofold
 from .framed import FARTHEST
@@ -60,7 +60,7 @@ class Frame:
     def buckets(self) -> sparse.csr_array:
         """S, (D, q): a column in a bucket, with a sign; each in its own where there are few."""
         width = len(self.center)
-        numbers = mixed_bits(np.arange(1, width + 1, dtype=np.uint64))
+        numbers = mix_bits(np.arange(1, width + 1, dtype=np.uint64))
         places = np.arange(width) if width <= _BUCKETS else (numbers >> np.uint64(1)) % np.uint64(_BUCKETS)
         signs = np.where(numbers & np.uint64(1), 1.0, -1.0) if width > _BUCKETS else np.ones(width)
         return sparse.csr_array((signs, (np.arange(width), places.astype(np.int64))), (width, min(width, _BUCKETS)))

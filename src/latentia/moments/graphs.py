@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ..passes.tables import undamaged, unmasked
+from ..passes.tables import check_arrays, fill_masked
 
 _LEAST, _MOST = 1e-15, 1e15  # weights, whose products are in range
 _EXACT = 2**53  # whole numbers above are left as floats
@@ -211,7 +211,7 @@ def _is_weight(value: Any) -> bool:
 def _table(source: Any) -> tuple[Any, list[str] | None]:
     """A matrix as a sparse one, and the names of its nodes."""
     if sparse.issparse(source):
-        return _with_sums(undamaged(source, "The adjacency matrix")), None
+        return _with_sums(check_arrays(source, "The adjacency matrix")), None
     names = None
     if hasattr(source, "columns") and hasattr(source, "index"):
         source, names = _of_frame(source)
@@ -220,7 +220,7 @@ def _table(source: Any) -> tuple[Any, list[str] | None]:
         source = source.table()
     if not sparse.issparse(source):
         try:
-            source = np.asarray(unmasked(source))
+            source = np.asarray(fill_masked(source))
         except ValueError as error:  # rows of different lengths
             raise LatentiaError(f"The adjacency matrix is no table of rows and columns: {error}") from error
         _check_square(source.shape)

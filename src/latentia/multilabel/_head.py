@@ -132,7 +132,7 @@ class _WordsToWords(LabelsToWords):
     """In-place statistic: F^T F B, shape (D, k), for B of shape (D, k)."""
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        return super().add_tasks(state, Block.of((block[0], block[2], block[2])), parallel)
+        return super().add_tasks(state, Block.from_parts((block[0], block[2], block[2])), parallel)
 
 
 def _beyond(basis: np.ndarray, image: np.ndarray, max_columns: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Rows in blocks, and one pass over them."""
 
 from .accumulate import accumulate
-from .blocks import Block, Blocks, Folds, MappedBlocks, TableBlocks, made_by, row_groups
+from .blocks import Block, Blocks, Folds, MappedBlocks, TableBlocks, constructors, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState, checkpointing
 from .cluster import on_cluster
@@ -9,10 +9,10 @@ from .dask import from_collections
 from .folding import InPlaceStatistic, Statistic
 from .folds import (
     assign_folds,
+    assign_folds_by_content,
+    assign_sequence_folds,
+    assign_sequence_folds_by_content,
     content_keys,
-    deal_by_content,
-    deal_sequences,
-    deal_sequences_by_content,
     join_copies,
     sample_rows,
 )
@@ -31,11 +31,11 @@ __all__ = [
     "TableBlocks",
     "accumulate",
     "assign_folds",
+    "assign_folds_by_content",
+    "assign_sequence_folds",
+    "assign_sequence_folds_by_content",
     "checkpointing",
     "content_keys",
-    "deal_by_content",
-    "deal_sequences",
-    "deal_sequences_by_content",
     "follow",
     "join_copies",
     "on_cluster",
@@ -45,4 +45,4 @@ __all__ = [
     "write_cache",
 ]
 
-made_by["from_dask"] = from_collections
+constructors["from_dask"] = from_collections

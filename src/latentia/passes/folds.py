@@ -1,8 +1,8 @@
-"""How the rows of a source are dealt into groups for error bars: stretches of neighbours together, and copies together.
+"""Assignment of rows to folds for error bars: neighbouring rows together, and copies together.
 
-Halves of the rows say how large the error is if their rows are independent. Neighbours in a time series are not, and copies of
-a row even less: dealt one by one they put the same noise into both halves. So rows are dealt in about 200 stretches, and where
-the source repeats itself, each row, or sequence, with its first copy.
+Halves of the rows show how large the error is if their rows are independent. Neighbours in a time series are not, and copies of
+a row even less: assigned one by one they put the same noise into both halves. So rows are assigned in about 200 stretches and,
+where the source repeats itself, each row or sequence together with its first copy.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .blocks import Blocks, Folds, mixed_bits
+from .blocks import Blocks, Folds, mix_bits
 
-_STRETCHES = 200
-_SAMPLE = 2000  # rows in which copies are looked for
-_SAMPLE_ENTRIES = 20_000_000
-_WIDEST = 200_000  # columns: wider tables are sparse
-_FEWEST_ROWS = 16
-_DIGITS = 6  # of cells, in standard deviations of their column, that enter hashes of content
-_STRIPS = 16  # blocks of sequences in which copies are looked for
-_LONG = 8  # entries of a row of whole numbers from which on another one like it is no accident
-_REPEATED = 0.5  # copies that a row has on average, in a source that repeats itself
-_FEWEST_PAIRS = 3
-_FEW_COLUMNS = 100  # of so few, whole rows come again by accident as well
-_FEWEST_LEADERS = 8  # for each group: of fewer, a group of four has none in one case of 2,500 or more
-_ONCE = 0.5  # of the different rows, which then are there once, in a source that does not repeat itself
+_STRETCHES = 200  # runs of neighbouring rows that stay together
+_SAMPLE_ROWS = 2000  # rows among which copies are searched
+_SAMPLE_ENTRIES = 20_000_000  # entries of the sample: 160 MB if all are stored
+_MAX_WIDTH = 200_000  # columns that count for the size of a sample; wider tables are sparse
+_MIN_ROWS = 16  # rows of a sample, however wide they are
+_DIGITS = 6  # decimals of cells, in standard deviations of their column, that enter hashes
+_SAMPLE_BLOCKS = 16  # blocks of sequences among which copies are searched
+_MIN_ENTRIES = 8  # entries of a row of whole numbers above which an equal row is no coincidence
+_MIN_COPIES = 0.5  # copies of a row on average in a source that repeats itself
+_MIN_PAIRS = 3  # pairs of equal rows in a sample; fewer are a coincidence
+_NARROW_COLUMNS = 100  # below this, equal rows may be coincidences
+_MIN_LEADERS = 8  # different rows for each group; with fewer, one group of four is empty more often than once in 2,500
+_MAX_UNIQUE_SHARE = 0.5  # share of rows without a copy above which the copies in narrow tables are coincidences
 
 
 def assign_folds(blocks: Blocks, seed: int, n: int = 4) -> Folds:
-    """Groups of the rows of blocks without sequences, for error bars.
+    """Assign the rows of blocks without sequences to folds, for error bars.
 
-    A sample of the rows tells whether the source repeats itself; only then are all of them read for it. Where there are no more
-    different rows than groups, copies are not put together.
+    A sample of the rows shows whether the source repeats itself; only then all rows are read to find copies. Copies are not put
+    together where there are hardly more different rows than groups.
 
     Parameters
     ----------
@@ -51,18 +51,18 @@ def assign_folds(blocks: Blocks, seed: int, n: int = 4) -> Folds:
     """
     n_rows = blocks.shapes[0][0]
     folds = Folds(n, seed, max(1, n_rows // _STRETCHES))
-    if n == 1 or not _repeats(blocks):
+    if n == 1 or not _has_copies(blocks):
         return folds
-    leaders = _first_copies(blocks)
+    leaders = _find_first_copies(blocks)
     if leaders is None:
         return folds
     return join_copies(folds, leaders)
 
 
-def deal_by_content(blocks: Blocks, n: int = 4) -> Folds:
-    """Groups of the rows of blocks without sequences that hang on nothing but what is in a row: one pass.
+def assign_folds_by_content(blocks: Blocks, n: int = 4) -> Folds:
+    """Assign rows to folds by a hash of their content (one pass), for blocks without sequences.
 
-    Sums of groups can then be added to those of other rows, in any order. Copies of a row are together, and neighbours are not.
+    Sums of groups can then be added to those of other rows, in any order. Copies of a row stay together, neighbours do not.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def deal_by_content(blocks: Blocks, n: int = 4) -> Folds:
     """
     leaders, n_parts = np.zeros(blocks.shapes[0][0], np.int64), len(blocks.shapes)
     for block in blocks:
-        leaders[block.rows] = (_hashes(block[:n_parts]) >> np.uint64(1)).astype(np.int64)
+        leaders[block.rows] = (_hash_rows(block[:n_parts]) >> np.uint64(1)).astype(np.int64)
     return Folds(n, 0, leaders=leaders)
 
 
-def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> Folds:
-    """Groups of the steps of sequences: stretches together, and sequences together with their first copies.
+def assign_sequence_folds(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> Folds:
+    """Assign the steps of sequences to folds: stretches together, and sequences together with their first copies.
 
     Parameters
     ----------
@@ -102,29 +102,29 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> Folds
     folds = Folds(n, seed, stretch)
     if blocks.lengths is None or len(blocks.lengths) < 2:
         return folds
-    numbers = np.unique(np.linspace(0, len(blocks) - 1, min(len(blocks), _STRIPS)).round().astype(int))
-    found = [_sequences(blocks[int(number)]) for number in numbers]
-    hashes = np.concatenate([hashes[distinct] for _, _, hashes, distinct in found])
-    n_seen = sum(len(hashes) for _, _, hashes, _ in found)
+    numbers = np.unique(np.linspace(0, len(blocks) - 1, min(len(blocks), _SAMPLE_BLOCKS)).round().astype(int))
+    sequences = [_hash_sequences(blocks[int(number)]) for number in numbers]
+    hashes = np.concatenate([hashes[distinct] for _, _, hashes, distinct in sequences])
+    n_sampled = sum(len(hashes) for _, _, hashes, _ in sequences)
     counts = np.unique(hashes, return_counts=True)[1]
     pairs = float((counts * (counts - 1) / 2).sum())
-    if pairs < _FEWEST_PAIRS or 2 * pairs * len(blocks.lengths) / (n_seen * (n_seen - 1)) < _REPEATED:
+    if pairs < _MIN_PAIRS or 2 * pairs * len(blocks.lengths) / (n_sampled * (n_sampled - 1)) < _MIN_COPIES:
         return folds
-    found = found if len(numbers) == len(blocks) else [_sequences(block) for block in blocks]
-    starts, lengths, hashes, distinct = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    sequences = sequences if len(numbers) == len(blocks) else [_hash_sequences(block) for block in blocks]
+    starts, lengths, hashes, distinct = (np.concatenate(parts) for parts in zip(*sequences, strict=True))
     hashes = np.where(distinct, hashes, np.arange(len(hashes), dtype=np.uint64))
-    _, first, same = np.unique(hashes, return_index=True, return_inverse=True)
-    shift = np.repeat(starts[first][same] - starts, lengths)
+    _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    shift = np.repeat(starts[first][inverse] - starts, lengths)
     rows = np.repeat(starts, lengths) + np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     leaders = np.arange(int(rows.max()) + 1)
     leaders[rows] = rows + shift
     return join_copies(folds, leaders)
 
 
-def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> Folds:
-    """Groups of the steps of sequences that hang on nothing but what is in a sequence: one pass.
+def assign_sequence_folds_by_content(blocks: Blocks, stretch: int, n: int = 4) -> Folds:
+    """Assign the steps of sequences to folds by a hash of the sequence's content (one pass).
 
-    Stretches of a sequence go to all groups alike, as far as there are enough.
+    The stretches of a sequence are spread evenly over the groups.
 
     Parameters
     ----------
@@ -141,23 +141,23 @@ def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> Folds
     """
     leaders = np.zeros(blocks.shapes[0][0], np.int64)
     for block in blocks:
-        _, lengths, hashes, _ = _sequences(block)
+        _, lengths, hashes, _ = _hash_sequences(block)
         place = np.arange(len(block.rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        # The groups of n numbers one after another are different.
-        first = (mixed_bits(hashes) >> np.uint64(2)).astype(np.int64) // n * n
+        # n consecutive numbers belong to n different groups.
+        first = (mix_bits(hashes) >> np.uint64(2)).astype(np.int64) // n * n
         leaders[block.rows] = np.repeat(first, lengths) + place // stretch
     return Folds(n, 0, leaders=leaders)
 
 
 def content_keys(table: np.ndarray, seed: int = 0) -> np.ndarray:
-    """A number for the content of each row of a table: the same in any order of rows, and for equal rows.
+    """Return a number for the content of each row of a table: equal for equal rows, and the same in any order of rows.
 
-    Cells are rounded to a millionth of their column's spread, so that rounding errors of units do not enter.
+    Cells are rounded to a millionth of their column's spread, so that rounding errors of units have no effect.
 
     Parameters
     ----------
     table : ndarray of shape (n, D)
-        NaN is a cell that is missing.
+        NaN marks a missing cell.
     seed : int, default=0
         Seed of the numbers.
 
@@ -167,19 +167,19 @@ def content_keys(table: np.ndarray, seed: int = 0) -> np.ndarray:
     """
     spread = np.nanstd(table, axis=0)
     cells = np.round((table - np.nanmean(table, axis=0)) / np.where(spread > 0, spread, 1.0), _DIGITS)
-    return mixed_bits(_hashes([cells]) ^ mixed_bits(np.array([seed], np.uint64)))
+    return mix_bits(_hash_rows([cells]) ^ mix_bits(np.array([seed], np.uint64)))
 
 
-def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
-    """At most this many rows of all parts, spread over the data, without a pass over it.
+def sample_rows(blocks: Blocks, max_rows: int = _SAMPLE_ROWS) -> tuple[Any, ...]:
+    """Return at most ``max_rows`` rows of all parts, spread over the data, without a pass over it.
 
-    There are fewer of rows so wide that they would take 160 MB if all their entries were stored.
+    Very wide rows give fewer, so that the sample stays below 160 MB with all entries stored.
 
     Parameters
     ----------
     blocks : Blocks
         The rows.
-    most : int, default=2000
+    max_rows : int, default=2000
         Number of rows at most.
 
     Returns
@@ -187,87 +187,93 @@ def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
     tuple of arrays or sparse matrices
         One for each part.
     """
-    width = min(sum(shape[1] for shape in blocks.shapes), _WIDEST)
-    return blocks.some_rows(max(min(most, _SAMPLE_ENTRIES // max(width, 1)), _FEWEST_ROWS))
+    width = min(sum(shape[1] for shape in blocks.shapes), _MAX_WIDTH)
+    return blocks.some_rows(max(min(max_rows, _SAMPLE_ENTRIES // max(width, 1)), _MIN_ROWS))
 
 
 def join_copies(folds: Folds, leaders: np.ndarray) -> Folds:
-    """Groups with rows of one leader together, unless these are so few that a group may have none."""
-    return replace(folds, leaders=leaders) if len(np.unique(leaders)) > _FEWEST_LEADERS * folds.n else folds
+    """Return folds with the rows of one leader together, unless there are so few leaders that a group may be empty."""
+    return replace(folds, leaders=leaders) if len(np.unique(leaders)) > _MIN_LEADERS * folds.n else folds
 
 
-def _repeats(blocks: Blocks) -> bool:
-    """Whether the rows of a source have copies: those at least of which there should be no two."""
+def _has_copies(blocks: Blocks) -> bool:
+    """Return True if distinctive rows of a source, of which no two should be equal, have copies."""
     rows = sample_rows(blocks)
-    distinctive = np.logical_or.reduce([_distinctive(part) for part in rows])
+    distinctive = np.logical_or.reduce([_find_distinctive(part) for part in rows])
     n = int(distinctive.sum())
     if n < 2:
         return False
-    counts = np.unique(_hashes(rows)[distinctive], return_counts=True)[1]
+    counts = np.unique(_hash_rows(rows)[distinctive], return_counts=True)[1]
     pairs = float((counts * (counts - 1) / 2).sum())
-    return pairs >= _FEWEST_PAIRS and 2 * pairs * blocks.n_rows / (n * (n - 1)) >= _REPEATED
+    return pairs >= _MIN_PAIRS and 2 * pairs * blocks.n_rows / (n * (n - 1)) >= _MIN_COPIES
 
 
-def _distinctive(part: Any) -> np.ndarray:
-    """Rows with a fraction, or with so many entries that another one like it is no accident."""
+def _find_distinctive(part: Any) -> np.ndarray:
+    """Mark rows with a fraction, or with so many entries that an equal row is no coincidence."""
     if sparse.issparse(part):
         table = sparse.csr_array(part)
         entries, fractions = np.diff(table.indptr), table.data != np.rint(table.data)
-        broken = np.add.reduceat(np.append(fractions, 0), table.indptr[:-1]) * (entries > 0) > 0
-        return np.asarray((entries >= _LONG) | broken)
-    known = part == part  # gaps are alike
-    return np.asarray((((part != 0) & known).sum(axis=1) >= _LONG) | ((part != np.rint(part)) & known).any(axis=1))
+        has_fraction = np.add.reduceat(np.append(fractions, 0), table.indptr[:-1]) * (entries > 0) > 0
+        return np.asarray((entries >= _MIN_ENTRIES) | has_fraction)
+    is_finite = part == part  # NaN differs from itself
+    return np.asarray(
+        (((part != 0) & is_finite).sum(axis=1) >= _MIN_ENTRIES) | ((part != np.rint(part)) & is_finite).any(axis=1)
+    )
 
 
-def _first_copies(blocks: Blocks) -> np.ndarray | None:
-    """For every row of the source the number of the first row that is the same; None if they are so by accident.
+def _find_first_copies(blocks: Blocks) -> np.ndarray | None:
+    """Return for every row of the source the number of the first equal row; None if equal rows are coincidences.
 
-    That can be where columns are few: some rows are then frequent, and most of the different ones are there once.
+    Coincidences occur in narrow tables: some rows are frequent, and most of the different rows occur once.
     """
     leaders, n_parts = np.arange(blocks.shapes[0][0]), len(blocks.shapes)
-    found = [
-        (block.rows, _hashes(block[:n_parts]), np.logical_or.reduce([_distinctive(part) for part in block[:n_parts]]))
+    columns = [
+        (
+            block.rows,
+            _hash_rows(block[:n_parts]),
+            np.logical_or.reduce([_find_distinctive(part) for part in block[:n_parts]]),
+        )
         for block in blocks
     ]
-    rows, hashes, distinctive = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    _, first, same, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
-    different = counts[distinctive[first]]
-    if sum(shape[1] for shape in blocks.shapes) < _FEW_COLUMNS and (different == 1).mean() > _ONCE:
+    rows, hashes, distinctive = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    _, first, inverse, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    multiplicities = counts[distinctive[first]]
+    if sum(shape[1] for shape in blocks.shapes) < _NARROW_COLUMNS and (multiplicities == 1).mean() > _MAX_UNIQUE_SHARE:
         return None
-    leaders[rows] = rows[first][same]
+    leaders[rows] = rows[first][inverse]
     return leaders
 
 
-def _sequences(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """First row, length and hash of each sequence of a block, and whether another one like it is no accident."""
+def _hash_sequences(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return first row, length and hash of each sequence of a block, and True where an equal sequence is no coincidence."""
     lengths = np.asarray(block[-1])
     ends = np.cumsum(lengths)
-    of_step = _hashes(block[:1])
-    place = np.arange(len(of_step)) - np.repeat(ends - lengths, lengths)
-    total = np.append(np.uint64(0), np.cumsum(mixed_bits(of_step + mixed_bits(place.astype(np.uint64)))))
-    changes = np.append(0, np.cumsum(np.append(0, of_step[1:] != of_step[:-1])))
-    distinct = changes[ends] - changes[ends - lengths] > _LONG
-    rows = block.rows[np.minimum(ends - lengths, max(len(of_step) - 1, 0))]
+    step_hashes = _hash_rows(block[:1])
+    place = np.arange(len(step_hashes)) - np.repeat(ends - lengths, lengths)
+    total = np.append(np.uint64(0), np.cumsum(mix_bits(step_hashes + mix_bits(place.astype(np.uint64)))))
+    changes = np.append(0, np.cumsum(np.append(0, step_hashes[1:] != step_hashes[:-1])))
+    distinct = changes[ends] - changes[ends - lengths] > _MIN_ENTRIES
+    rows = block.rows[np.minimum(ends - lengths, max(len(step_hashes) - 1, 0))]
     return rows, lengths, total[ends] - total[ends - lengths], distinct
 
 
-def _hashes(parts: Any) -> np.ndarray:
-    """A number of 64 bits for the content of each row of aligned tables."""
+def _hash_rows(parts: Any) -> np.ndarray:
+    """Return a 64-bit hash of the content of each row of aligned tables."""
     total = np.zeros(parts[0].shape[0], np.uint64)
     for number, part in enumerate(parts):
         salt = np.uint64(number + 1) << np.uint64(40)
         if sparse.issparse(part):
             table = sparse.csr_array(part)
-            kept = table.data != 0
-            bits = _bits(table.data[kept]) ^ mixed_bits(table.indices[kept].astype(np.uint64) ^ salt)
-            sums = np.append(np.uint64(0), np.cumsum(mixed_bits(bits)))[np.append(0, np.cumsum(kept))]
+            nonzero = table.data != 0
+            bits = _view_bits(table.data[nonzero]) ^ mix_bits(table.indices[nonzero].astype(np.uint64) ^ salt)
+            sums = np.append(np.uint64(0), np.cumsum(mix_bits(bits)))[np.append(0, np.cumsum(nonzero))]
             total += sums[table.indptr[1:]] - sums[table.indptr[:-1]]
         else:
-            columns = mixed_bits(np.arange(part.shape[1], dtype=np.uint64) ^ salt)
-            keys = mixed_bits(_bits(np.asarray(part)) ^ columns)
+            columns = mix_bits(np.arange(part.shape[1], dtype=np.uint64) ^ salt)
+            keys = mix_bits(_view_bits(np.asarray(part)) ^ columns)
             total += np.where(np.asarray(part) != 0, keys, np.uint64(0)).sum(axis=1, dtype=np.uint64)
     return total
 
 
-def _bits(values: np.ndarray) -> np.ndarray:
+def _view_bits(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)

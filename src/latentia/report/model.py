@@ -24,7 +24,7 @@ from ..exceptions import LatentiaError
 from ..families import FAMILIES, family_of
 from ..mixtures import SphericalGaussianMixture
 from ..passes import Blocks
-from ..passes.dask import in_blocks
+from ..passes.dask import convert_collections
 from ..summaries import Summary
 from ._any import summarize_any
 from .page import LACKS, write_summary
@@ -66,7 +66,7 @@ def summarize(model: Any, *data: Any, **options: Any) -> Summary:
         options["comparison"] = [_rename_size_column(row, model.nouns[1]) for row in model.compared]
     fit_parameters = inspect.signature(type(model).fit).parameters
     data_options = {name: options.pop(name) for name in [*options] if name in fit_parameters}
-    data, data_options = in_blocks(type(model).fit, data, data_options)
+    data, data_options = convert_collections(type(model).fit, data, data_options)
     options |= data_options
     with warnings.catch_warnings():  # Column names have been checked, and tables replace data frames.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

@@ -16,7 +16,7 @@ from ..exceptions import LatentiaError
 from ..fitting.additive import Additive, Receipt
 from ..moments import Coordinates, CountSums
 from ..moments.additive import alike, evened, excess_of_copies
-from ..passes import Block, Blocks, Folds, accumulate, deal_sequences_by_content
+from ..passes import Block, Blocks, Folds, accumulate, assign_sequence_folds_by_content
 from ..system.threads import Parallel
 from ._lags import DISCOUNT, REACH, find_pair_starts
 from ._pair_method import LAGS, Moments, Steps
@@ -81,7 +81,7 @@ class AdditiveSequences(Additive):
 
 def assign_folds_by_content(blocks: Blocks, n: int = 4) -> Folds:
     """Assign steps to folds by a hash of their sequence."""
-    return deal_sequences_by_content(blocks, _STRETCH, n)
+    return assign_sequence_folds_by_content(blocks, _STRETCH, n)
 
 
 def check_symbols(n_symbols: int, max_symbols: int) -> None:

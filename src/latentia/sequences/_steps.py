@@ -11,7 +11,7 @@ from .._entries import is_missing
 from .._validation import number_table
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Block, Blocks
-from ..passes.tables import unmasked
+from ..passes.tables import fill_masked
 
 _MAX_SYMBOLS = 1 << 20  # size of an alphabet of whole numbers, or a hundred per step; unused numbers count too
 _LARGEST_SYMBOL = 2.0**53  # Floats hold all whole numbers up to here.
@@ -30,7 +30,7 @@ def read_first_block(X: Any, lengths: Any) -> Block:
             raise LatentiaError("The data is empty: it has no steps.")
         return next(block for block in X if len(block.rows))
     try:
-        table = np.asarray(unmasked(X))
+        table = np.asarray(fill_masked(X))
     except (ValueError, OverflowError):  # The rows have different lengths.
         sizes = [len(sequence) if hasattr(sequence, "__len__") else 1 for sequence in X]
         listed = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
@@ -43,7 +43,7 @@ def read_first_block(X: Any, lengths: Any) -> Block:
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or not table.size:
         raise LatentiaError(f"Expected a sequence of symbols or vectors; X has shape {table.shape}.")
-    return Block.of([table])
+    return Block.from_parts([table])
 
 
 def join_sequences(X: Any, lengths: Any, kind: str = "auto") -> tuple[Any, Any]:
@@ -93,7 +93,7 @@ def read_all_steps(X: Any, lengths: Any) -> tuple[Block, Any]:
         return first, lengths
     blocks = list(iterate_from_first(X, first))
     table, rows = (np.concatenate(pieces) for pieces in zip(*((block[0], block.rows) for block in blocks), strict=True))
-    return Block.of([table], rows=rows), X.lengths
+    return Block.from_parts([table], rows=rows), X.lengths
 
 
 def has_symbols(table: np.ndarray, kind: str) -> bool:
@@ -193,7 +193,7 @@ def find_present(table: np.ndarray) -> np.ndarray:
 
 def select_rows(block: Block, is_kept: np.ndarray) -> Block:
     """Select rows of a block of one table."""
-    return Block.of([block[0][is_kept]], rows=block.rows[is_kept])
+    return Block.from_parts([block[0][is_kept]], rows=block.rows[is_kept])
 
 
 def insert_missing(values: np.ndarray, is_present: np.ndarray, missing: float) -> np.ndarray:

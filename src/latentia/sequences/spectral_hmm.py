@@ -57,7 +57,7 @@ from ..moments import (
     observed_columns,
     span_of,
 )
-from ..passes import Block, Blocks, Folds, accumulate, deal_sequences
+from ..passes import Block, Blocks, Folds, accumulate, assign_sequence_folds
 from ..simplex import distributions, simplex_least_squares
 from ..tensor import Decomposition, decompose
 from ._chain import SEQUENCES_PER_STATE, Chain, compute_stationary
@@ -745,7 +745,7 @@ class _Steps:
 
     def folds(self, seed: int) -> Folds:
         """Assign steps to four groups of some hundred stretches each."""
-        return deal_sequences(self.observed, seed, int(np.clip(self.observed.n_rows // 400, 10, 1000)))
+        return assign_sequence_folds(self.observed, seed, int(np.clip(self.observed.n_rows // 400, 10, 1000)))
 
     def group(self, groups: tuple[int, ...], folds: Folds) -> Blocks:
         """Select the steps of some groups for EM."""
@@ -1065,4 +1065,4 @@ def _split_sequences(block: Block) -> Iterator[Block]:
     """Yield the sequences of a block, one by one."""
     ends = np.cumsum(block[-1])
     for start, end in zip(ends - block[-1], ends, strict=True):
-        yield Block.of([*(part[start:end] for part in block[:-1]), np.array([end - start])])
+        yield Block.from_parts([*(part[start:end] for part in block[:-1]), np.array([end - start])])

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from ..passes import Block, Blocks, Folds
-from ..passes.blocks import mixed_bits
+from ..passes.blocks import mix_bits
 
 _ROUNDS = 2
 
@@ -110,14 +110,14 @@ def _find_orders(table: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     counts = np.ascontiguousarray(table.data, dtype=np.float64).view(np.uint64)
     column_hashes = np.ones(table.shape[1], np.uint64)
     for _ in range(_ROUNDS):
-        row_hashes = _sum_hashes(counts ^ mixed_bits(column_hashes)[table.indices], rows, table.shape[0])
-        column_hashes = _sum_hashes(counts ^ mixed_bits(row_hashes)[rows], table.indices, table.shape[1])
-    row_hashes = _sum_hashes(counts ^ mixed_bits(column_hashes)[table.indices], rows, table.shape[0])
+        row_hashes = _sum_hashes(counts ^ mix_bits(column_hashes)[table.indices], rows, table.shape[0])
+        column_hashes = _sum_hashes(counts ^ mix_bits(row_hashes)[rows], table.indices, table.shape[1])
+    row_hashes = _sum_hashes(counts ^ mix_bits(column_hashes)[table.indices], rows, table.shape[0])
     return np.argsort(row_hashes, kind="stable"), np.argsort(column_hashes, kind="stable")
 
 
 def _sum_hashes(keys: np.ndarray, places: Any, n: int) -> np.ndarray:
     """Sum hashes of keys by their places, modulo 2^64, shape (n,)."""
     sums = np.zeros(n, np.uint64)
-    np.add.at(sums, places, mixed_bits(keys))
+    np.add.at(sums, places, mix_bits(keys))
     return sums

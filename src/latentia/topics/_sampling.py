@@ -44,7 +44,7 @@ from numba import njit
 from scipy import sparse
 from scipy.special import digamma, gammaln
 
-from ..passes.blocks import Blocks, mixed_bits
+from ..passes.blocks import Blocks, mix_bits
 from ..system.threads import Parallel, for_chunks, threads
 from .prevalence import unmixing_matrix
 
@@ -195,7 +195,7 @@ class TopicSampler:
         tokens = np.append(0, np.cumsum(data, dtype=np.int64))[indptr]
         self._documents = indptr, table.indices.astype(np.int32), data, tokens
         self._keys = document_keys(table)
-        group = mixed_bits(self._keys) % np.uint64(_N_GROUPS)
+        group = mix_bits(self._keys) % np.uint64(_N_GROUPS)
         self._groups = [np.flatnonzero(group == g) for g in range(_N_GROUPS)]
         self._old = np.zeros(tokens[-1], np.uint16)
         self._new = np.zeros_like(self._old)
@@ -364,14 +364,14 @@ def mean_proportions(
 def document_keys(table: sparse.csr_array) -> np.ndarray:
     """Return a hash of every document's words, its number among its copies, and the number of all words."""
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
-    entries = mixed_bits(table.indices.astype(np.uint64) + np.uint64(1)) ^ table.data.astype(np.uint64)
+    entries = mix_bits(table.indices.astype(np.uint64) + np.uint64(1)) ^ table.data.astype(np.uint64)
     content = np.full(table.shape[0], np.uint64(table.data.sum()))
-    np.add.at(content, rows, mixed_bits(entries))
+    np.add.at(content, rows, mix_bits(entries))
     order = np.argsort(content, kind="stable")
     first = np.flatnonzero(np.append(True, content[order][1:] != content[order][:-1]))
     ordinal = np.empty(len(order), np.uint64)
     ordinal[order] = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    return mixed_bits(mixed_bits(content) + ordinal * np.uint64(_STREAM))
+    return mix_bits(mix_bits(content) + ordinal * np.uint64(_STREAM))
 
 
 def _estimate_alpha(alpha: np.ndarray, histogram: np.ndarray, center: np.ndarray | None = None) -> np.ndarray:

@@ -123,7 +123,7 @@ def labels(
         options, reading = numbers | {"vocabulary": word_names, "labels": label_names}, {}
     data = _read(source, test, options, read_options)
     if not has_columns(source):
-        reading = data.train.counted | {"first_label": data.train.write_first[1]}
+        reading = data.train.counted | {"first_label": data.train.first[1]}
     described = f"{source.name}: {', '.join(map(count, data.train.size, ('row', 'word', 'label')))}"
     say(described)
     sizes = sizes.limit_to(min(data.train.size[:2]), described)
@@ -154,12 +154,12 @@ class _Data:
     @property
     def words(self) -> Names:
         """Names of the words."""
-        return Names("word", self.train.words, self.train.write_first[0])
+        return Names("word", self.train.words, self.train.first[0])
 
     @property
     def labels(self) -> Names:
         """Names of the labels."""
-        return Names("label", self.train.labels, self.train.write_first[1])
+        return Names("label", self.train.labels, self.train.first[1])
 
     def split_for_comparison(self) -> tuple[Blocks, Blocks, str]:
         """Return rows to learn from and rows to measure on, with a description of the latter."""
@@ -191,7 +191,7 @@ def _read(source: Path, test: Path | None, options: dict[str, Any], read_options
 class _Predictions:
     """Record of predictions: the first labels of every row, block by block, and the seconds they took."""
 
-    write_first: list[np.ndarray] = field(default_factory=list)
+    first: list[np.ndarray] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -218,8 +218,8 @@ class _Learning:
         (train, test, tested_on), options = self.data.split_for_comparison(), self.options | {"verbose": False}
 
         def measure(model: Any) -> dict[str, Any]:
-            write_first = next(ranking_measures(model, test, model.top_labels(test, 1)[0]))
-            return {"precision@1": write_first["value"], "document AUC": auc_measure(model, test)["value"]}
+            first = next(ranking_measures(model, test, model.top_labels(test, 1)[0]))
+            return {"precision@1": first["value"], "document AUC": auc_measure(model, test)["value"]}
 
         return Comparison(
             "topics", tested_on, lambda size: MomentMultiLabelClassifier(size, **options).fit(train), measure,
@@ -240,8 +240,8 @@ class _Learning:
         progress = bool(self.options["verbose"])
         predictions = _predictions(model, test, data.labels, self.top, progress, self.predicted, data.lines)
         write_csv(folder / _PREDICTIONS, _HEADER, predictions)
-        write_first = np.concatenate(self.predicted.write_first)
-        self.measures = [auc_measure(model, test), *ranking_measures(model, test, write_first, data.train.rows.n_rows)]
+        first = np.concatenate(self.predicted.first)
+        self.measures = [auc_measure(model, test), *ranking_measures(model, test, first, data.train.rows.n_rows)]
 
     def summary(self, model: Any, _: Any) -> Summary:
         """Summarise the model for the page and files."""
@@ -289,7 +289,7 @@ def _predictions(
             start = perf_counter()
             labels_of_rows, scores = model.top_labels(Blocks.from_array(block[0]), max(n_top, *AT))
             record.seconds += perf_counter() - start
-            record.write_first.append(labels_of_rows[:, : max(AT)])
+            record.first.append(labels_of_rows[:, : max(AT)])
             written = (labels_of_rows[:, :n_top], scores[:, :n_top], model.probability_of(scores)[:, :n_top])
             for row, *best in zip(block.rows, *written, strict=True):
                 place = row + 1 if lines is None else lines[row]

@@ -41,7 +41,7 @@ from scipy.spatial.distance import cdist
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..linalg import block_krylov_svd
 from ..tensor import decompose
-from ..tensor.operators import symmetrised
+from ..tensor.operators import symmetrise_modes
 
 _RELATIVE_RANK_TOLERANCE = 1e-7  # singular values below this share of the first are zero: they are roots of squares
 
@@ -192,7 +192,7 @@ def whiten_edges(block: sparse.csr_array, n_components: int, alpha0: float) -> t
 
 
 def star_tensor(a: np.ndarray, b: np.ndarray, c: np.ndarray, alpha0: float) -> np.ndarray:
-    """Return half of (8.7) in whitened coordinates, symmetrised, shape (K, K, K).
+    """Return half of (8.7) in whitened coordinates, symmetrise_modes, shape (K, K, K).
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def star_tensor(a: np.ndarray, b: np.ndarray, c: np.ndarray, alpha0: float) -> n
     pairs = np.einsum("ij,k->ijk", a.T @ b, mean_c)
     pairs += np.einsum("ik,j->ijk", a.T @ c, mean_b)
     pairs += np.einsum("jk,i->ijk", b.T @ c, mean_a)
-    return symmetrised((third - alpha0 * (alpha0 + 1) / len(a) * pairs) / 2)
+    return symmetrise_modes((third - alpha0 * (alpha0 + 1) / len(a) * pairs) / 2)
 
 
 # --- memberships and averages -------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..tensor import decompose
+from .tensors import robust_orthogonal_decomposition
 
 
 def learn_noisy_or(
@@ -98,13 +98,12 @@ def recover_weights(
     inverses = [basis / root for basis, root in zip(bases, roots, strict=True)]
     whitened = np.einsum("ijl,ix,jy,lz->xyz", triples, *inverses, optimize=True)
     # Decompose by Algorithm 2.
-    values, vectors, _ = decompose(whitened, n_components, random_state, method="robust")
+    values, sides = robust_orthogonal_decomposition(whitened, n_components, random_state=random_state)
     if len(values) < n_components:
         raise LatentiaError(
             f"Expected {n_components} causes; the triples of findings show {len(values)}. Ask for at most that many.",
             at_most=len(values), parameter="n_components", value=n_components,
         )  # fmt: skip
-    sides = vectors if isinstance(vectors, tuple) else (vectors,) * 3  # the tensor of a single cause is symmetric
     # Undo the whitening: 1 - exp(-W) on each set of findings, up to its sign.
     strengths = np.zeros((n_components, len(pairs)))
     for findings, basis, root, side in zip(partition, bases, roots, sides, strict=True):

@@ -13,7 +13,7 @@ import numpy as np
 from ..evidence import Evidence
 from ..summaries import Answer, Column, Figure, Section, Summary, Table, block, grade_columns
 from .contrast_peers import PEERS, answer_of, contrast_peers, differences, kind_of, scale_errors, spread_of, variances
-from .figures import bars, error_text, heat_map, shorten
+from .figures import bars, dot_plot, heat_map, shorten
 from .page import page
 from .parts import column_names, count, evidence_of, grades_say, largest, listing, short_number
 
@@ -524,7 +524,7 @@ def _draw_dots(
     """Draw a row for every name, with a dot for each method, and bars of the expected error at the first method's dots."""
     chosen = largest(np.abs(next(iter(answers.values()))), _MAX_DOTS)
     displayed = {name: values[chosen] for name, values in answers.items()}
-    return error_text([names[d] for d in chosen], displayed, None if errors is None else errors[chosen], title=title)
+    return dot_plot([names[d] for d in chosen], displayed, None if errors is None else errors[chosen], title=title)
 
 
 def _draw_heat_map(answers: Mapping[str, np.ndarray], names: list[str], noun: str) -> dict[str, Any]:

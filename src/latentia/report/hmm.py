@@ -331,7 +331,7 @@ def _summarize_numbers(
         for i, (top, deviation) in enumerate(zip(chosen, deviations, strict=True))
     ]
     words = (
-        Column("means", plain, short=short_number, kind="words", where="s", max_steps=_MAX_SYMBOLS),
+        Column("means", plain, short=short_number, kind="words", where="s", most=_MAX_SYMBOLS),
         Column(
             "means that differ",
             top_columns,

@@ -402,7 +402,7 @@ def test_bad_data(corpus, change, message):
         ({"n_splits": 4}, "three ways"),
         ({"label_names": "ab"}, "label_names='ab': a sequence of names"),
         ({"vocabulary": ["a"]}, "must agree"),
-        ({"label_names": ["a"]}, "must agree"),
+        ({"label_names": ["a"]}, "expected 50, one for each column of Y"),
     ],
 )
 def test_bad_parameters(corpus, options, message):

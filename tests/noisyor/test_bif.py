@@ -62,7 +62,7 @@ def test_large_tables_are_refused(tmp_path):
 
 
 def test_what_cannot_be_written(network, tmp_path):
-    with pytest.raises(LatentiaError, match="cause_names has 2 names and the network 5 causes"):
+    with pytest.raises(LatentiaError, match="cause_names has 2 names; expected 5"):
         write_bif(tmp_path / "net.bif", network, "ab", FINDINGS)
     with pytest.raises(LatentiaError, match="threshold=2"):
         write_bif(tmp_path / "net.bif", network, CAUSES, FINDINGS, threshold=2)

@@ -628,7 +628,7 @@ def test_rare_items_are_left_out_of_baskets(baskets):
     ):
         assert NoisyOr(4, refine=0).fit(some).n_features_in_ == 40
     assert NoisyOr(4, refine=0, min_df=1).fit(some).n_features_in_ == 41
-    with pytest.raises(LatentiaError, match="Basket 1 is 3: a list of the names"):
+    with pytest.raises(LatentiaError, match="Basket 1 is 3; expected a list of the names"):
         NoisyOr(4).fit([["a"], 3])
     with pytest.raises(LatentiaError, match="No item is in 5 baskets"):
         NoisyOr(4).fit([["a"], ["b"]] * 3)
@@ -648,9 +648,9 @@ def test_causes_have_names(baskets, tmp_path):
     save(model, tmp_path / "m.npz")
     assert load(tmp_path / "m.npz").cause_names_ == model.cause_names_
     for wrong, message in (
-        ({9: "x"}, "cause 9: there are 4"),
+        ({9: "x"}, "cause 9; expected numbers from 0 to 3"),
         ({0: " "}, "name of cause 0 is ' '"),
-        (["a"], "1 names for 4 causes"),
+        (["a"], "1 names; expected 4"),
         ({0: "a", 2: "a"}, "Two causes are called 'a'"),
         ({0: model.cause_names_[2]}, "Two causes are called"),
     ):

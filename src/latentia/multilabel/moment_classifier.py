@@ -382,7 +382,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         self.classes_ = self._labels.classes
         if self.label_names is not None and len(self.label_names) != len(self.classes_):
             raise LatentiaError(
-                f"label_names has {len(self.label_names)} names and Y {len(self.classes_)} columns: they must agree."
+                f"label_names has {len(self.label_names)} names; expected {len(self.classes_)}, one for each column of Y."
             )
         return blocks
 

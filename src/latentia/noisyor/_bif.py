@@ -56,7 +56,9 @@ def write_bif(
     """
     for kind, names, size in (("cause", cause_names, network.m), ("finding", finding_names, network.n)):
         if len(names) != size:
-            raise LatentiaError(f"{kind}_names has {len(names)} names and the network {size} {kind}s: they must agree.")
+            raise LatentiaError(
+                f"{kind}_names has {len(names)} names; expected {size}, one for each {kind} of the network."
+            )
     check_parameter("threshold", threshold, Number(0, 1, "both"))
     strengths = -np.expm1(-network.weights)
     linked = (strengths >= threshold) & (strengths > 0)

@@ -329,7 +329,9 @@ def test_images_that_say_nothing(refused, tmp_path):
 def test_data_that_the_model_is_not_of(refused, learned, of_patches, path, picture, tmp_path):
     said = refused("apply", learned, picture)
     assert "stripes.png: this is an image; the model was learned from columns of a table" in said
-    assert "rows.csv: expected an image (PNG, JPEG or TIFF), as the model has atoms of patches" in refused("apply", of_patches, path)
+    assert "rows.csv: expected an image (PNG, JPEG or TIFF), as the model has atoms of patches" in refused(
+        "apply", of_patches, path
+    )
     assert "--missing: stripes.png is an image" in refused("apply", of_patches, picture, "--missing", "drop")
     write_image(tmp_path / "small.png", np.ones((3, 9)))
     said = refused("apply", of_patches, tmp_path / "small.png")

@@ -148,7 +148,7 @@ def summarize_contrast(
     (picture, second_figure) = before_and_after[::-1] if noun == "part" else before_and_after
     has_given_map = model.linear_map is not None
     details = {"files": files, "widths": (len(names), len(names_v)), "shared": shared, "known": has_given_map}
-    bad = evidence.measured and evidence.grade == "not supported"
+    is_unsupported = evidence.measured and evidence.grade == "not supported"
     return Summary(
         says=f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
         nouns=(noun, f"{noun}s", "rows"),
@@ -167,7 +167,7 @@ def summarize_contrast(
         ),
         error=_ERRORS[noun].replace("UNIT", context.unit),
         reading=_READING[:-1] if has_given_map else _READING,
-        note=_SIMPLER if bad else "",
+        note=_SIMPLER if is_unsupported else "",
         styles=("tables.css", "contrast.css"),
     )
 
@@ -214,7 +214,7 @@ def _build_answer_table(context: _Context, target: str, peer_distances: Mapping[
     error = evidence.expected_error
     if error is not None and kind == "components" and evidence.component_errors is not None:
         error = float(evidence.component_errors[0])  # simpler methods are compared by s1 alone
-    beside = "" if error is None else f" Its own expected error is {distance_text(error)}."
+    error_text = "" if error is None else f" Its own expected error is {distance_text(error)}."
     distances_text = ", ".join(f"{name} {distance_text(distance)}" for name, distance in peer_distances.items())
     divided = ", after each was brought to standard deviation 1" if context.scaling else ""
     head = "number" if _THIS_FIT in screen else ""
@@ -231,7 +231,7 @@ def _build_answer_table(context: _Context, target: str, peer_distances: Mapping[
         hint=_HINTS[noun].format(adds=outcome, scaled=scaled, unit=context.unit, u=context.u) + truncation,
         file="" if noun == "part" else FILES[kind],
         caption="Three parts" if noun == "part" else answer_text + (", largest first" if noun == "component" else ""),
-        note=f"How far simpler methods are from this fit: {distances_text}.{beside}\n",
+        note=f"How far simpler methods are from this fit: {distances_text}.{error_text}\n",
         label="answer",
         most=_MAX_LINES,
         tall=True,

@@ -241,7 +241,7 @@ def test_targets_of_two_views(world):
                     method(*arguments)
             assert len(str(error.value)) < 300
     for method in (type(model)().fit, model.score):
-        with pytest.raises(LatentiaError, match="A target is needed"):
+        with pytest.raises(LatentiaError, match="Expected a target"):
             method(U, y)
     assert np.isfinite(model.score(U, V, y))
 
@@ -259,7 +259,7 @@ def test_rows_of_labels_are_those_of_the_table():
 
 @pytest.mark.parametrize("views", [np.array(5), np.float64(5), 5, None, "abc", {}, []], ids=repr)
 def test_views_that_are_no_list(views):
-    with pytest.raises(LatentiaError, match="list of tables is needed|There is no view"):
+    with pytest.raises(LatentiaError, match="Expected a list of tables|there is none"):
         RichComponents().fit(views)
 
 

@@ -305,7 +305,7 @@ def _apply_to_image(
     level = noise_level(image) if denoise else None
     rebuilt = restore(model, image, colour=colour, level=level, progress=options.progress)
     atoms = f"up to {count(int(model.sparsity_), 'atom')} a patch"
-    how_many = atoms if level is None else f"the atoms of each patch above noise of {level:.2g}, white being 1"
-    say(f"{source.name}: {width} x {height} pixels, rebuilt from {how_many}.")
+    atoms_text = atoms if level is None else f"the atoms of each patch above noise of {level:.2g}, white being 1"
+    say(f"{source.name}: {width} x {height} pixels, rebuilt from {atoms_text}.")
     say(f"PSNR to the given image: {psnr(image, rebuilt):.1f} dB.")
     return lambda path: write_image(path, rebuilt)

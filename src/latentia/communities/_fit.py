@@ -116,8 +116,8 @@ def fit_communities(ends: EdgeLists, choices: Choices) -> CommunityFit:
 def find_starts(ends: EdgeLists, start: Start, choices: Choices) -> StartingPoints:
     """Find starting memberships: communities of the tensor of stars, and clusters."""
     k, seed = choices.n_components, choices.seed
-    rough = choices.alpha0 if choices.alpha0 is not None else 0.0
-    shares = try_stars(ends, start, k, rough, seed)
+    rough_alpha0 = choices.alpha0 if choices.alpha0 is not None else 0.0
+    shares = try_stars(ends, start, k, rough_alpha0, seed)
     starts = find_by_clusters(ends, start, k, seed)
     if shares is not None:
         starts.insert(0, np.eye(k)[shares.argmax(axis=1)])
@@ -180,10 +180,10 @@ def _best_start(
     penalty = 0.5 * extra * float(np.log(edges)) if extra > 0 else np.inf
     rates_differ = edges >= _MIN_EDGES_PER_RATE * (extra + k) and gain_of_free_rates(ends, tied, corrected) > penalty
     if extra > 0 and (mixing or rates_differ):
-        free = fit_starts(initial_models if mixing else [tied.communities, initial_models[0]], False)
-        gain = float(free.refinement.log_likelihood[-1] - tied.refinement.log_likelihood[-1])
-        if gain > penalty and (mixing or _explains_edges(ends, free.communities, start, choices)):
-            return free, Shape(corrected, False)
+        free_fit = fit_starts(initial_models if mixing else [tied.communities, initial_models[0]], False)
+        gain = float(free_fit.refinement.log_likelihood[-1] - tied.refinement.log_likelihood[-1])
+        if gain > penalty and (mixing or _explains_edges(ends, free_fit.communities, start, choices)):
+            return free_fit, Shape(corrected, False)
     return tied, Shape(corrected, True)
 
 

@@ -116,11 +116,11 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         expected = np.where(inhabited, expected, 1.0)
         alpha = np.maximum(self.dirichlet_, _MIN_PRIOR * self.weights_ + 1e-9)
         images = table @ (field / expected)
-        even = np.full(len(alpha), 1 / len(alpha))
-        start = distributions(images, even)
+        uniform = np.full(len(alpha), 1 / len(alpha))
+        start = distributions(images, uniform)
         rough = start, np.full(len(start), 0.1), np.ones(start.shape[1])
         posteriors = dirichlet_posteriors(table, field / expected, alpha, start, rough, self.n_jobs)
-        shares = distributions(inhabited * posteriors.shares / expected, even)
+        shares = distributions(inhabited * posteriors.shares / expected, uniform)
         shares[~images.any(axis=1)] = np.nan
         return shares
 
@@ -183,11 +183,11 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             raise LatentiaError(f"The graph has {n} nodes; expected the {self.n_features_in_} nodes of the fit.")
         edges = sparse.coo_array(graph.adjacency)
         a, b = np.random.default_rng(0).integers(0, n, (2, _N_PAIRS))
-        free = (a != b) & (np.asarray(graph.adjacency[a, b]).ravel() == 0)
-        if not free.any():
+        has_no_edge = (a != b) & (np.asarray(graph.adjacency[a, b]).ravel() == 0)
+        if not has_no_edge.any():
             raise LatentiaError("All drawn pairs of nodes have an edge: there are no pairs to compare edges with.")
         c = self._communities(self._rates)
-        return link_auc(c.rates(*edges.coords), c.rates(a[free], b[free]))
+        return link_auc(c.rates(*edges.coords), c.rates(a[has_no_edge], b[has_no_edge]))
 
     @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> list[sparse.csr_array]:

@@ -188,10 +188,10 @@ def noise_multiple(alpha0: float, strict: float) -> float:
     return float(np.interp(np.log(alpha0), np.log([0.2, 1.0]), [strict, 1.5]))
 
 
-def mean_l1_change(before: np.ndarray, after: np.ndarray) -> float:
+def mean_l1_change(previous: np.ndarray, current: np.ndarray) -> float:
     """Return the mean l1 distance of memberships of the nodes."""
     total = sum(
-        float(np.abs(before[a : a + (1 << 16)] - after[a : a + (1 << 16)]).sum())
-        for a in range(0, len(before), 1 << 16)
+        float(np.abs(previous[a : a + (1 << 16)] - current[a : a + (1 << 16)]).sum())
+        for a in range(0, len(previous), 1 << 16)
     )
-    return total / max(len(before), 1)
+    return total / max(len(previous), 1)

@@ -214,23 +214,23 @@ class _Step(ABC):
     def __call__(self, update: Any, number: int) -> _JointSums:
         joint = self.ends.total * update.joint.reshape(self.communities.connectivity.shape)
         self.number = number
-        before = self.communities.replace_joint(joint)
-        after = self.posterior(before).replace_joint(joint)
-        self.change = mean_l1_change(before.memberships, after.memberships)
+        previous = self.communities.replace_joint(joint)
+        updated = self.posterior(previous).replace_joint(joint)
+        self.change = mean_l1_change(previous.memberships, updated.memberships)
         image, log_likelihood = ratio_product(
-            self.ends.adjacency, after.senders @ after.connectivity, after.receivers, self.n_jobs
+            self.ends.adjacency, updated.senders @ updated.connectivity, updated.receivers, self.n_jobs
         )
-        joint_edges = after.connectivity * (after.senders.T @ image)
+        joint_edges = updated.connectivity * (updated.senders.T @ image)
         if not self.ends.directed:
             joint_edges, log_likelihood = (joint_edges + joint_edges.T) / 2, log_likelihood / 2
         self.untied = joint_edges
-        joint_edges = self._tie_if_homophilic(joint_edges, after.mass)
-        self.communities = after.replace_joint(joint_edges + update.pseudo.reshape(joint_edges.shape))
+        joint_edges = self._tie_if_homophilic(joint_edges, updated.mass)
+        self.communities = updated.replace_joint(joint_edges + update.pseudo.reshape(joint_edges.shape))
         edges = self.ends.total if self.ends.directed else self.ends.total / 2
         return _JointSums(log_likelihood - edges, joint_edges)
 
     @abstractmethod
-    def posterior(self, before: Communities) -> Communities:
+    def posterior(self, previous: Communities) -> Communities:
         """Return memberships and activity given those of all other nodes."""
 
     def model(self) -> Communities:
@@ -247,12 +247,12 @@ class _Step(ABC):
 
 
 class _SingleMembershipStep(_Step):
-    def posterior(self, before: Communities) -> Communities:
+    def posterior(self, previous: Communities) -> Communities:
         ends = self.ends
-        logs = np.log(np.maximum(before.fields(ends.directed), _TINY))
+        logs = np.log(np.maximum(previous.fields(ends.directed), _TINY))
         log_posterior = sparse_product(ends.table, logs.astype(np.float32), self.n_jobs).astype(np.float64)
-        out, into, expected = self._totals(before)
-        shares = np.maximum(before.memberships.mean(axis=0), 1e-12)
+        out, into, expected = self._totals(previous)
+        shares = np.maximum(previous.memberships.mean(axis=0), 1e-12)
         if self.shape.corrected:
             log_posterior -= ends.degrees_out[:, None] * np.log(out)
             log_posterior -= ends.degrees_in[:, None] * np.log(into) if ends.directed else 0.0
@@ -269,7 +269,7 @@ class _SingleMembershipStep(_Step):
         total = p.sum(axis=1, keepdims=True)
         p /= total
         self.evidence = float((top + np.log(total) - (p * constant).sum(axis=1, keepdims=True)).mean())
-        return _replace_memberships(ends, p, self.shape.corrected, before)
+        return _replace_memberships(ends, p, self.shape.corrected, previous)
 
 
 @dataclass
@@ -286,41 +286,43 @@ class _DirichletStep(_Step):
         """True if memberships have converged, after all races."""
         return (self.change < _TOLERANCE and self.number > self.races) or self.number >= self.max_steps
 
-    def posterior(self, before: Communities) -> Communities:
+    def posterior(self, previous: Communities) -> Communities:
         ends = self.ends
-        out, into, expected = self._totals(before)
+        out, into, expected = self._totals(previous)
         racing = self.number <= self.races
-        shares = before.memberships * expected
+        shares = previous.memberships * expected
         shares /= shares.sum(axis=1, keepdims=True)
         rough = None
         if racing:
-            estimate, row_deviations, column_deviations = _regression(ends, before, self.n_jobs)
+            estimate, row_deviations, column_deviations = _regression(ends, previous, self.n_jobs)
             rough = (estimate * expected).astype(np.float32), row_deviations, column_deviations * expected
             del estimate
         current = shares if self.gamma is None or racing else _normalise_rows(np.maximum(self.gamma - self.alpha, 0))
-        topics = before.fields(ends.directed) / expected
+        topics = previous.fields(ends.directed) / expected
         posteriors = dirichlet_posteriors(ends.table, topics, self.alpha, current, rough, self.n_jobs)
         self.gamma, self.evidence = posteriors.gamma, float(posteriors.evidence.mean())
         self.alpha = _fit_proportions(posteriors.mean_logs(), self.alpha)
         if not self.shape.corrected:
             inhabited = _has_expected_edges(expected)
             memberships = _match_degrees(posteriors.gamma * inhabited, np.where(inhabited, expected, expected.max()))
-            return Communities(memberships, before.connectivity, before.activity, before.activity_in)
+            return Communities(memberships, previous.connectivity, previous.activity, previous.activity_in)
         memberships = _normalise_rows(posteriors.gamma * _has_expected_edges(expected) / expected)
         activity = ends.degrees_out / np.maximum(memberships @ out, _TINY)
         activity_in = ends.degrees_in / np.maximum(memberships @ into, _TINY) if ends.directed else activity
         memberships, factor = balance_activity(memberships, (activity + activity_in) / 2)
         activity = activity * factor
         activity_in = activity_in * factor if ends.directed else activity
-        return Communities(memberships, before.connectivity, activity, activity_in)
+        return Communities(memberships, previous.connectivity, activity, activity_in)
 
 
-def _replace_memberships(ends: EdgeLists, memberships: np.ndarray, corrected: bool, before: Communities) -> Communities:
+def _replace_memberships(
+    ends: EdgeLists, memberships: np.ndarray, corrected: bool, previous: Communities
+) -> Communities:
     """Return the model with new memberships and the activity that follows from them; P stays the same."""
     if not corrected:
-        return Communities(memberships, before.connectivity, before.activity, before.activity_in)
+        return Communities(memberships, previous.connectivity, previous.activity, previous.activity_in)
     updated = build_communities(ends, memberships, corrected)
-    return Communities(memberships, before.connectivity, updated.activity, updated.activity_in)
+    return Communities(memberships, previous.connectivity, updated.activity, updated.activity_in)
 
 
 def _match_degrees(gamma: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -407,8 +409,8 @@ def cut_memberships(ends: EdgeLists, c: Communities, alpha0: float, n_jobs: int 
         return np.eye(estimates.shape[1])[estimates.argmax(axis=1)]
     cut = noise_multiple(alpha0, _NOISE_MULTIPLE)
     above_noise = np.where(estimates > cut * noise, estimates, 0.0)
-    alone = np.eye(estimates.shape[1])[estimates.argmax(axis=1)]
-    return _normalise_rows(np.where((above_noise > 0).any(axis=1, keepdims=True), above_noise, alone))
+    single = np.eye(estimates.shape[1])[estimates.argmax(axis=1)]
+    return _normalise_rows(np.where((above_noise > 0).any(axis=1, keepdims=True), above_noise, single))
 
 
 def average_neighbours(

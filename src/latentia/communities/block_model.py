@@ -289,7 +289,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
 
     def _choices(self) -> Choices:
         corrected, homophilic = (
-            None if asked == "auto" else bool(asked) for asked in (self.degree_corrected, self.homophilic)
+            None if parameter == "auto" else bool(parameter) for parameter in (self.degree_corrected, self.homophilic)
         )
         return Choices(self.n_components, self.alpha0, corrected, homophilic, self.refine, self._seed, self.n_jobs)
 

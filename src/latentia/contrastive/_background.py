@@ -359,9 +359,9 @@ def _find_clearest_coordinates(
     for i, (rest, strength) in enumerate(zip(groups, strengths, strict=True)):
         case_sums, control_sums = (table[:, i, rest].sum(axis=1) for table in (cases, controls))
         logs = [np.log(np.maximum(sums[:, 1] / sums[:, 0], _TINY)) for sums in (case_sums, control_sums)]
-        beyond = np.clip(1 - np.exp(strength + logs[1] - logs[0]), 0, 1)
+        excess_share = np.clip(1 - np.exp(strength + logs[1] - logs[0]), 0, 1)
         between = _split_share(case_sums[:, 3:])
-        scores.append((beyond * between / np.maximum(1 - between, _TINY)).mean(axis=-1))
+        scores.append((excess_share * between / np.maximum(1 - between, _TINY)).mean(axis=-1))
     return int(np.mean(scores, axis=0).argmax())
 
 

@@ -122,12 +122,12 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
         degrees_of_freedom = max(rank * len(raw_shares) - rank * (rank + 1) / 2, 1)
         skew_misfit = Misfit.of(float((skew**2).sum()), total_skew_noise, 1.0, degrees_of_freedom)
         symmetry = replace(skew_misfit, most=CHANCE_FACTOR * skew_misfit.most)
-        beyond = _excess_shares(raw_shares)
-        outside = float((beyond**2).sum()) / max(total_noise, np.finfo(float).tiny)
+        excess = _excess_shares(raw_shares)
+        outside = float((excess**2).sum()) / max(total_noise, np.finfo(float).tiny)
         asymmetric = symmetry.ratio is not None and symmetry.ratio > symmetry.most
         if asymmetric or outside > 1:
             size = _absolute_value(skew) if asymmetric else 0.0
-            alternative = metric.matrix(shares - size - (beyond if outside > 1 else 0.0), _MIN_SHARE)
+            alternative = metric.matrix(shares - size - (excess if outside > 1 else 0.0), _MIN_SHARE)
     known_shares = None
     if np.isfinite(total_noise):
         mean_noise = float((np.einsum("gii->g", share_noise) ** 2).sum()) / len(raw_shares) ** 2
@@ -168,8 +168,8 @@ def _alternative(
     # The mean was moved by a factor that is known where the signal is strong; elsewhere it may be off by as much as it was
     # moved, or by the part that v predicts.
     uncertainty = _DOUBTFUL_SHARE**2 / (linear_map.signal_share**2 + _DOUBTFUL_SHARE**2)
-    beyond = uncertainty**2 * float(np.trace(guess)) / len(eye)
-    step = uncertainty * mean_shift if uncertainty * mean_shift > beyond else -beyond
+    uncertain_part = uncertainty**2 * float(np.trace(guess)) / len(eye)
+    step = uncertainty * mean_shift if uncertainty * mean_shift > uncertain_part else -uncertain_part
     return metric.matrix(shares - (missed - mean_missed * eye) + step * eye, _MIN_SHARE)
 
 

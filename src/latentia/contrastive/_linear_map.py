@@ -239,9 +239,9 @@ def fit_scale_of_given_map(moments: JointMoments, choice: Choice) -> tuple[float
     return float(best[1]), float(best[2])
 
 
-def _jackknife(without: np.ndarray) -> float:
+def _jackknife(estimates: np.ndarray) -> float:
     """Return the standard error of an estimate, from estimates without a group each."""
-    return float(np.sqrt((len(without) - 1) * without.var()))
+    return float(np.sqrt((len(estimates) - 1) * estimates.var()))
 
 
 def _residual_rows(moments: JointMoments, forward: np.ndarray) -> np.ndarray:

@@ -217,10 +217,10 @@ class _LeastSquares:
         return 0.0
 
 
-def _solve_least_squares(sums: CodeSums, before: np.ndarray) -> np.ndarray:
+def _solve_least_squares(sums: CodeSums, current_atoms: np.ndarray) -> np.ndarray:
     """Solve C^T C D = C^T Y, rows scaled to unit length; unused atoms stay."""
     atoms_in_use = np.nonzero(np.diag(sums.gram) > 0)[0]
-    atoms = before.copy()
+    atoms = current_atoms.copy()
     if not len(atoms_in_use):
         return atoms
     gram = sums.gram[np.ix_(atoms_in_use, atoms_in_use)]

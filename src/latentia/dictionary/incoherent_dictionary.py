@@ -483,8 +483,8 @@ class _AtomsFit(NamedTuple):
     @property
     def noise(self) -> float:
         """Standard deviation of the noise of an entry."""
-        free = max(self.sums.n_rows, 1) * max(self.atoms.shape[1] - self.sparsity, 1)
-        return float(np.sqrt(self.sums.residual / free))
+        degrees_of_freedom = max(self.sums.n_rows, 1) * max(self.atoms.shape[1] - self.sparsity, 1)
+        return float(np.sqrt(self.sums.residual / degrees_of_freedom))
 
     def append_history(self, first: _AtomsFit) -> _AtomsFit:
         """Return this answer with the history of earlier rounds before its own."""

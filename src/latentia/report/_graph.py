@@ -37,7 +37,7 @@ class Pie:
     colour: str
 
 
-def draw_graph(adjacency: Any, pies: Sequence[Pie], shares: np.ndarray, whole: bool) -> dict[str, Any]:
+def draw_graph(adjacency: Any, pies: Sequence[Pie], shares: np.ndarray, is_complete: bool) -> dict[str, Any]:
     """Draw a graph.
 
     Parameters
@@ -62,7 +62,7 @@ def draw_graph(adjacency: Any, pies: Sequence[Pie], shares: np.ndarray, whole: b
     table = table + table.T
     table.data[:] = 1.0
     n = table.shape[0]
-    is_sparse = not whole and table.nnz / max(n, 1) < _MIN_EDGES_PER_NODE
+    is_sparse = not is_complete and table.nnz / max(n, 1) < _MIN_EDGES_PER_NODE
     weight = np.array([pie.weight for pie in pies])
     top = np.sqrt(weight / max(weight.max(initial=0.0), 1e-300))
     radius = (_MIN_RADIUS + (_MAX_RADIUS - _MIN_RADIUS) * top) * min(1.0, np.sqrt(150 / max(n, 1)) * 0.6 + 0.4)
@@ -77,7 +77,7 @@ def draw_graph(adjacency: Any, pies: Sequence[Pie], shares: np.ndarray, whole: b
     width, height = _SIZE.astype(int).tolist()
     return {
         "width": width, "height": height, "edges": _draw_edges(places, pies, first, second), "nodes": nodes, "n_nodes": n,
-        "labels": _place_labels(places, radius, pies, shares * weight[:, None]), "n_edges": n_edges, "whole": whole,
+        "labels": _place_labels(places, radius, pies, shares * weight[:, None]), "n_edges": n_edges, "whole": is_complete,
         "all_edges": n_edges <= _MAX_EDGES, "pulled": is_sparse,
     }  # fmt: skip
 

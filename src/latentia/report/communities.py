@@ -260,7 +260,7 @@ def _mixing_table(model: Any, threshold: float) -> Table:
     top, several = shares.max(axis=1), (shares >= threshold).sum(axis=1) > 1
     counts = np.bincount(np.minimum((10 * top + 1e-9).astype(int), 9), minlength=10)
     tenths = range(9, int(np.flatnonzero(counts)[0]) - 1 if counts.any() else -1, -1)
-    alone = "In this model every node is in one community, and its shares are probabilities. "
+    single_note = "In this model every node is in one community, and its shares are probabilities. "
     return Table(
         "mixed",
         (
@@ -268,7 +268,7 @@ def _mixing_table(model: Any, threshold: float) -> Table:
             Column("nodes", counts[list(tenths)], short=",", kind="bar"),
         ),
         "How mixed the nodes are",
-        f"{'' if model.dirichlet_.any() else alone}The largest share of a node is {top.mean():.0%} on average. "
+        f"{'' if model.dirichlet_.any() else single_note}The largest share of a node is {top.mean():.0%} on average. "
         f"{several.sum():,} of {len(top):,} nodes have {threshold:.0%} or more of several communities.",
     )
 
@@ -278,7 +278,11 @@ def _mixing_table(model: Any, threshold: float) -> Table:
 
 def _connectivity(model: Any, weighted: bool) -> Figure:
     """Draw the links between communities, in edges of so many pairs of nodes."""
-    table, joint, asked = model.connectivity_[:_MAX_TABLE, :_MAX_TABLE], _expected_edges(model), len(model.weights_)
+    table, joint, n_communities = (
+        model.connectivity_[:_MAX_TABLE, :_MAX_TABLE],
+        _expected_edges(model),
+        len(model.weights_),
+    )
     digits = min(1 - int(np.floor(np.log10(float(table.max()) or 1.0))), 300)
     unit = 10.0 ** (max(digits, 2) if digits > 0 else 0)
     total, names = max(float(joint.sum()), 1e-300), [str(k) for k in range(len(table))]
@@ -291,14 +295,17 @@ def _connectivity(model: Any, weighted: bool) -> Figure:
         "other."
     )
     truncation = (
-        f" The largest {len(table)} communities; connectivity.csv holds all numbers." if len(table) < asked else ""
+        f" The largest {len(table)} communities; connectivity.csv holds all numbers."
+        if len(table) < n_communities
+        else ""
     )
     n_digits = 1 if unit * float(table.max()) < 1000 else 0
     return Figure(
         "connectivity", heat_map(unit * table, names, names, hover="{row} and {column}: {value:.3g}", digits=n_digits),
         "Edges between communities", "Heat map of the edges between communities; connectivity.csv holds all numbers",
         f"{caption}{' of mean activity' if model.degree_corrected_ else ''}, one of the row's community and one of the column's"
-        f"{'; edges lead from the row to the column' if model.directed_ else ''}. {inside if asked > 1 else ''}{truncation}",
+        f"{'; edges lead from the row to the column' if model.directed_ else ''}. "
+        f"{inside if n_communities > 1 else ''}{truncation}",
         shape="square",
     )  # fmt: skip
 
@@ -308,7 +315,7 @@ def _spectrum(model: Any) -> tuple[Figure, ...]:
     values, edge = np.asarray(model.spectrum_, dtype=float), float(model.noise_level_)
     if not len(values):
         return ()
-    asked, n_used = len(model.weights_), min(len(model.weights_) - 1, len(values))
+    n_communities, n_used = len(model.weights_), min(len(model.weights_) - 1, len(values))
     above, negative = int((np.abs(values) > edge).sum()), bool((values < 0).any())
     groups = (
         " Negative ones belong to groups whose members are linked to others rather than to each other."
@@ -319,7 +326,7 @@ def _spectrum(model: Any) -> tuple[Figure, ...]:
     label = "Bars of the eigenvalues, and the edge of the noise; spectrum.csv holds the numbers"
     caption = (
         f"The links of nodes are decomposed into directions, the strongest first. {above} of the first {len(values)} "
-        f"{'lies' if above == 1 else 'lie'} above the dashed line, the limit of chance. {asked} communities "
+        f"{'lies' if above == 1 else 'lie'} above the dashed line, the limit of chance. {n_communities} communities "
         f"take {n_used} of them (blue).{groups}"
     )
     return (Figure("spectrum", figure, "Directions above the noise", label, caption),)
@@ -362,11 +369,11 @@ def _draw_graph_section(model: Any, graph: Graph) -> dict[str, Any]:
 
 def describe_suggested_number(model: Any) -> str:
     """Describe in a sentence the number of communities that the spectrum suggests."""
-    number, asked = model.n_suggested_, model.memberships_.shape[1]
+    number, n_communities = model.n_suggested_, model.memberships_.shape[1]
     if number == 1:
         return "No direction of the spectrum is above the noise: it shows no communities."
     prefix = "at least " if number == len(model.spectrum_) + 1 else ""
-    comparison = f", as many as there are{' here' if prefix else ''}" if number == asked and not prefix else ""
+    comparison = f", as many as there are{' here' if prefix else ''}" if number == n_communities and not prefix else ""
     directions = "1 direction is" if number == 2 else f"{number - 1} directions are"
     return f"The spectrum suggests {prefix}{number} communities{comparison}: {directions} above the noise."
 
@@ -375,10 +382,12 @@ def _write_headline(model: Any, graph: Graph | _Expected) -> str:
     n, isolated = graph.n_nodes, len(model.isolated_)
     per_node = (1 if graph.directed else 2) * graph.n_edges / max(n - isolated, 1)
     directed = " with directions" if graph.directed else ""
-    alone = f"; {count(isolated, 'node')} without edges {'is' if isolated == 1 else 'are'} left out" if isolated else ""
+    isolated_text = (
+        f"; {count(isolated, 'node')} without edges {'is' if isolated == 1 else 'are'} left out" if isolated else ""
+    )
     return (
         f"{count(graph.n_edges, 'edge')}{directed} of {count(n, 'node')}, {per_node:.3g} a node; {len(model.weights_)} "
-        f"communities{alone}."
+        f"communities{isolated_text}."
     )
 
 

@@ -148,7 +148,7 @@ def summarize_contrast(
     (picture, second_figure) = before_and_after[::-1] if noun == "part" else before_and_after
     has_given_map = model.linear_map is not None
     details = {"files": files, "widths": (len(names), len(names_v)), "shared": shared, "known": has_given_map}
-    bad = evidence.measured and evidence.grade == "not supported"
+    is_unsupported = evidence.measured and evidence.grade == "not supported"
     return Summary(
         says=f"{count(size, noun)} in {count(len(U), 'row')} of {len(names)} and {count(len(names_v), 'column')}.",
         nouns=(noun, f"{noun}s", "rows"),
@@ -167,7 +167,7 @@ def summarize_contrast(
         ),
         error=_ERRORS[noun].replace("UNIT", context.unit),
         reading=_READING[:-1] if has_given_map else _READING,
-        note=_SIMPLER if bad else "",
+        note=_SIMPLER if is_unsupported else "",
         styles=("tables.css", "contrast.css"),
     )
 

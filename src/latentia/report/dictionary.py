@@ -140,7 +140,7 @@ def codes_of(codes: sparse.csr_array, row_labels: Sequence[Column] = ()) -> Tabl
     return Table("codes", (*labels, *code_columns), file="codes.csv")
 
 
-def _build_table(model: Any, names: list[str], named: bool, of_columns: bool, noun: str, plural: str) -> Table:
+def _build_table(model: Any, names: list[str], named: bool, has_columns: bool, noun: str, plural: str) -> Table:
     evidence, m = evidence_of(model), len(model.components_)
     strongest_columns = [
         [(names[d], float(atom[d])) for d in largest(np.abs(atom), _N_STRONGEST)] for atom in model.components_
@@ -149,10 +149,10 @@ def _build_table(model: Any, names: list[str], named: bool, of_columns: bool, no
         Column("strongest columns", strongest_columns, short="+.2f", kind="words", heading="Strongest", where="p"),
         Column("strongest", [columns_of_atom[:_N_PRINTED] for columns_of_atom in strongest_columns],
                short=lambda x: short_number(x, True), kind="words", where="s"),
-    ) if of_columns and named else ()  # fmt: skip
+    ) if has_columns and named else ()  # fmt: skip
     atom = (
         "A pattern over the columns. Every row is, apart from noise, a weighted sum of few atoms."
-        if of_columns
+        if has_columns
         else "A small picture. Every patch is, apart from its mean and from noise, a weighted sum of few atoms: edges, stripes "
         "and spots in the places where they occur."
     )
@@ -178,7 +178,7 @@ def _build_table(model: Any, names: list[str], named: bool, of_columns: bool, no
         ),
         "All atoms", truncation + ("Strongest are the columns of most weight." if strongest else ""), "atoms.csv",
         f"{count(m, 'atom')}, the most used first", "atom", most=_MAX_LISTED, tall=True,
-        folded="" if of_columns else "A table of them",
+        folded="" if has_columns else "A table of them",
     )  # fmt: skip
 
 

@@ -707,7 +707,7 @@ def _checks(found: _Recovered, moments: _Moments, parts: PartErrors, cumulant: C
         noise=MomentNoise(float(np.linalg.norm(whitening.matrix.T @ difference @ whitening.matrix, 2)), noise),
         weights=found.kurtosis,
         residual=found.noisy.residual if found.noisy else found.info.residual,
-        stable=found.info.are_stable if found.noisy is None else _stable_in_noise(found, moments),
+        stable=found.info.stable if found.noisy is None else _stable_in_noise(found, moments),
         samples=moments.of(moments.folds.all).n,
     )
     return [

@@ -28,7 +28,7 @@ _NEW = 500
 
 
 def case(
-    X: np.ndarray, new: np.ndarray, asked: int, truth: np.ndarray | None, zero_factors: bool = False, **told: Any
+    X: np.ndarray, new: np.ndarray, asked: int, truth: np.ndarray | None, nothing: bool = False, **told: Any
 ) -> Case:
     """``truth`` are components in rows; without them every component is 1.41 off, or in ``nothing`` has no error at all."""
 
@@ -53,7 +53,7 @@ def case(
     return Case(
         lambda refine: SeparableNMF(asked, refine=refine, **told),
         lambda model: model.fit(X),
-        None if zero_factors else distances,
+        None if nothing else distances,
         score if len(new) else None,
         _MOST,
     )
@@ -465,10 +465,10 @@ def drifting(n: int, d: int, r: int) -> Draw:
 # --- worlds without -------------------------------------------------------------------------------------------------
 
 
-def without(draw: Rows, n: int = 1000, asked: int = 5, zero_factors: bool = False, **told: Any) -> Draw:
+def without(draw: Rows, n: int = 1000, asked: int = 5, nothing: bool = False, **told: Any) -> Draw:
     def make(rng: Rng) -> Case:
         X = draw(rng, n + _NEW)
-        return case(X[:n], X[n:], asked, None, zero_factors, **told)
+        return case(X[:n], X[n:], asked, None, nothing, **told)
 
     return make
 

@@ -192,14 +192,14 @@ def _describe_asymmetric(
 
 def _find_stable_triples(tensor: np.ndarray, weights: np.ndarray, triple: tuple[np.ndarray, ...]) -> np.ndarray:
     """Return which components of three modes are stable: twice the second singular value of T(I, I, w) is below the weight."""
-    are_stable = np.empty(len(weights), bool)
+    is_stable = np.empty(len(weights), bool)
     for k, weight in enumerate(weights):
         u, v, w = (mode[k] for mode in triple)
         matrix = np.tensordot(tensor, w, axes=(2, 0))
         matrix = matrix - np.outer(u, u @ matrix)
         matrix -= np.outer(matrix @ v, v)
-        are_stable[k] = 2 * np.linalg.norm(matrix, 2) < weight
-    return are_stable
+        is_stable[k] = 2 * np.linalg.norm(matrix, 2) < weight
+    return is_stable
 
 
 def _check_tensor(T: Any, n_components: int | None, method: str) -> np.ndarray:

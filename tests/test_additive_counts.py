@@ -185,7 +185,9 @@ def test_groups_of_steps_hang_on_their_sequence_alone():
     )
     order = np.random.default_rng(3).permutation(len(lengths))
     order_in_rows = np.concatenate([np.arange(starts[i], starts[i] + lengths[i]) for i in order])
-    again = assign_sequence_folds_by_content(Blocks.from_array(symbols[order_in_rows, None], lengths=lengths[order]), 100)
+    again = assign_sequence_folds_by_content(
+        Blocks.from_array(symbols[order_in_rows, None], lengths=lengths[order]), 100
+    )
     np.testing.assert_array_equal(again.of(np.arange(len(symbols))), groups[order_in_rows])
     assert np.bincount(groups).min() > len(symbols) / 5
 

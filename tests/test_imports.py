@@ -56,8 +56,8 @@ FLOORS = (
     {"_control_characters"}, {"exceptions", "_presentation", "families"}, {"system"},
     {"_archive", "_entries", "_fields", "_frames", "_parameters"},
     {"words"}, {"passes"}, {"reading"}, {"_validation"},
-    {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"papers"}, {"metrics"}, {"evidence"}, {"effects"},
-    {"datasets"}, {"_summary_text"}, {"summaries"}, {"fitting"},
+    {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"papers"}, {"metrics"}, {"evidence"},
+    {"effects"}, {"datasets"}, {"_summary_text"}, {"summaries"}, {"fitting"},
     FAMILIES, {"persistence"}, {"_manifest"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""

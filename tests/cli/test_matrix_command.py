@@ -126,9 +126,7 @@ def test_ordered_pairs(call, rows, refused, tmp_path):
     compared = call("matrix", tmp_path / "x.txt", *options, "-r", "1:3:1", "--out", tmp_path / "o", "--force")
     assert "has the highest held-out log-likelihood" in compared
     call("apply", tmp_path / "o" / "model.npz", tmp_path / "x.txt", "--out", tmp_path / "a")
-    assert "communities need pairs without order" in refused(
-        "matrix", tmp_path / "x.txt", "--ordered", "--communities"
-    )
+    assert "communities need pairs without order" in refused("matrix", tmp_path / "x.txt", "--ordered", "--communities")
     assert "leave out --refine" in refused("matrix", tmp_path / "x.txt", *options, "--refine", "3")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contrastive import BackgroundPCA
-from ..datasets.tables import Table, ColumnChoice, list_names
+from ..datasets.tables import ColumnChoice, Table, list_names
 from ..exceptions import LatentiaError
 from ..report.background import FILES, summarize_background
 from ..summaries import Summary

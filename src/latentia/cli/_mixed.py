@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets.tables import Table, ColumnChoice, check_columns, list_names, numeric_columns
+from ..datasets.tables import ColumnChoice, Table, check_columns, list_names, numeric_columns
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture
 from ..summaries import Summary

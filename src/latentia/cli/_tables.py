@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..datasets import tables
-from ..datasets.tables import Table, ColumnChoice, check_columns, list_names, numeric_columns
+from ..datasets.tables import ColumnChoice, Table, check_columns, list_names, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
 from ..system.terminal import say

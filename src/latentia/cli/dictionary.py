@@ -179,7 +179,8 @@ def dictionary(
 
     return learn(
         results, data.source, sizes, fit, lambda model, _: _summarize(model, data, not run.quiet),
-        description=data.description, reading=data.reading, compare=lambda: _compare_on_held_out(fit, data, walk), write_more=draw,
+        description=data.description, reading=data.reading, write_more=draw,
+        compare=lambda: _compare_on_held_out(fit, data, walk),
     )  # fmt: skip
 
 

@@ -37,8 +37,8 @@ from ._shared import (
 )
 from ._tables import (
     MISSING,
-    Labels,
     ColumnChoice,
+    Labels,
     announce,
     check_columns,
     describe_source,

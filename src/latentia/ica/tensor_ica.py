@@ -718,17 +718,10 @@ def _checks(recovery: _Recovery, moments: _Moments, parts: PartErrors, cumulant:
     measured = TensorMeasured(
         spectrum=whitening.spectrum,
         noise=MomentNoise(float(np.linalg.norm(whitening.matrix.T @ difference @ whitening.matrix, 2)), noise),
-<<<<<<< HEAD
         weights=recovery.kurtosis,
         residual=recovery.noisy.residual if recovery.noisy else recovery.info.residual,
-        are_stable=recovery.info.are_stable if recovery.noisy is None else _find_stable_in_noise(recovery, moments),
+        stable=recovery.info.stable if recovery.noisy is None else _find_stable_in_noise(recovery, moments),
         samples=moments.sum_groups(moments.folds.all).n,
-=======
-        weights=found.kurtosis,
-        residual=found.noisy.residual if found.noisy else found.info.residual,
-        stable=found.info.stable if found.noisy is None else _stable_in_noise(found, moments),
-        samples=moments.of(moments.folds.all).n,
->>>>>>> l-nmf
     )
     return [
         *error_checks(

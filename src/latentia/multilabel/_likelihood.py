@@ -151,7 +151,9 @@ class MixtureWithLabelsUpdate(MultinomialMixtureUpdate):
 
     def add_tasks(self, state: MixtureSums, block: Block, parallel: Parallel) -> MixtureSums:
         words_and_labels = sparse.hstack([block[0], block[1]], format="csr")
-        return super().add_tasks(state, Block.from_parts((words_and_labels,), block.number, block.start, block.rows), parallel)
+        return super().add_tasks(
+            state, Block.from_parts((words_and_labels,), block.number, block.start, block.rows), parallel
+        )
 
     def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
         counts, n_words = np.concatenate(sums.first, axis=1).T, self.words.shape[1]

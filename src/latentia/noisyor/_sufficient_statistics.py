@@ -77,7 +77,9 @@ class _SplitRows:
         size, hashes = table.sum(axis=1), self.packing.folds.leaders[block.rows]  # type: ignore[index]
         short_rows, is_long_enough = table[size < _MIN_HASHED].astype(np.float32), size >= _MIN_HASHED
         copies = np.array([alike(hashes[is_long_enough & (size < _MIN_LONG)]), alike(hashes[size >= _MIN_LONG])])
-        packed = self.packing.add(state.packed, Block.from_parts([table[is_long_enough]], rows=block.rows[is_long_enough]))
+        packed = self.packing.add(
+            state.packed, Block.from_parts([table[is_long_enough]], rows=block.rows[is_long_enough])
+        )
         return _Split(
             packed,
             state.copies + copies,

@@ -337,7 +337,9 @@ def test_names_must_agree_with_the_file(refused, files, tmp_path):
         "labels", files / "train.txt", "--labels", tmp_path / "n.txt"
     )
     (tmp_path / "n.txt").write_text("\n".join(["a"] * 11 + ["", "b"] + ["a"] * 107))
-    assert "n.txt, line 12: expected a name" in refused("labels", files / "train.txt", "--vocabulary", tmp_path / "n.txt")
+    assert "n.txt, line 12: expected a name" in refused(
+        "labels", files / "train.txt", "--vocabulary", tmp_path / "n.txt"
+    )
 
 
 def test_a_cache_without_labels_is_refused(refused, tmp_path_factory):

@@ -268,7 +268,7 @@ def test_no_second_state(call, tmp_path):
         ("x.csv", "a,b\nx,y\n", ["--column", "c"], "no column 'c', which --column names. There are a, b."),
         ("x.csv", "a,b\nx,1\n", ["--sequence", "c"], "no column 'c', which --sequence names"),
         ("x.csv", "a,b\nx,1\n", ["--column", "a", "--columns", "b"], "give one of the two"),
-        ("x.csv", "a,b\nx,1\n", ["--column", "a", "--sequence", "a"], "it cannot be both"),
+        ("x.csv", "a,b\nx,1\n", ["--column", "a", "--sequence", "a"], "Use it for one of the two"),
         ("x.csv", "a,b\nx,1\n,2\n", ["--column", "a"], "x.csv, line 3, column 'a': no value"),
         ("x.csv", "a,b\n1.5,1\nn/a,2\n", [], "x.csv, line 3, column 'a': no value ('n/a')"),
         ("x.csv", "a,b\n1.5,1\n2.5,2\n", ["--lower"], "are for symbols"),

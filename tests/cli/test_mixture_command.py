@@ -135,7 +135,7 @@ def test_bad_input_ends_with_code_2(shell, tmp_path):
     (tmp_path / "x.doc").write_text("a b\n")
     code, message = shell("mixture", tmp_path / "x.doc", "--out", tmp_path / "o")
     assert code == 2
-    assert "Save it as .csv, .tsv, .xlsx, .parquet or .mtx" in message
+    assert "expected a table as .csv, .tsv, .xlsx, .parquet or .mtx" in message
     assert "Traceback" not in message
 
 

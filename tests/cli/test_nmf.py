@@ -270,7 +270,7 @@ def test_what_cannot_be_is_refused(refused, tmp_path, options, message):
 
 def test_arrays_that_are_no_tables_are_refused(refused, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros(5))
-    assert "shape (5,) and type float64, and numbers of shape (rows, columns)" in refused("nmf", tmp_path / "x.npy")
+    assert "expected numbers of shape (rows, columns)" in refused("nmf", tmp_path / "x.npy")
     np.savez(tmp_path / "x.npz", a=np.zeros((3, 2)))
     assert "no array 'b'. There are a." in refused("nmf", tmp_path / "x.npz", "--array", "b")
     (tmp_path / "y.npy").write_bytes(b"nothing")
@@ -287,7 +287,7 @@ def test_pictures_that_differ_are_refused(refused, pictures, tmp_path):
     assert "no images in this folder" in refused("nmf", folder)
     write_image(folder / "a.png", np.zeros((4, 5)))
     write_image(folder / "b.png", np.zeros((5, 4)))
-    assert "b.png: 4 x 5 pixels, and a.png has 5 x 4 pixels" in refused("nmf", folder)
+    assert "b.png: expected 5 x 4 pixels, as in a.png; found 4 x 5 pixels" in refused("nmf", folder)
     assert "give a folder of pictures" in refused("nmf", pictures / "00.png")
     assert "--shape: in: pictures have a shape of their own" in refused("nmf", folder, "--shape", "5x4")
 

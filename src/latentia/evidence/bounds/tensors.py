@@ -24,24 +24,6 @@ def tensor_noise_limit(smallest_weight: float, n_components: int, constant: floa
     return constant * smallest_weight / n_components
 
 
-def tensor_vector_error(noise: float, weight: float) -> float:
-    """l2 error of a component's vector, 8 eps / lambda_k, where the noise eps is within `tensor_noise_limit` (Theorem 7.9).
-
-    Parameters
-    ----------
-    noise : float
-        Size of the noise.
-    weight : float
-        Weight of the component.
-
-    Returns
-    -------
-    float
-    """
-    check_positive(weight=weight)
-    return 8 * noise / weight
-
-
 def tensor_samples(
     n_samples: int, noise: float, smallest_weight: float, n_components: int, constant: float = 1.0
 ) -> float:

@@ -120,62 +120,6 @@ def anchor_noise_limit(robustness: float, n_topics: int) -> float:
     return robustness**3 / (20 * n_topics)
 
 
-def anchor_cover(noise: float, robustness: float, constant: float = 1.0) -> float:
-    """Weight that an anchor may have on other topics, O(eps / gamma) (Theorem 4.3), when eps is below the limit.
-
-    Parameters
-    ----------
-    noise : float
-        Size of the noise.
-    robustness : float
-        Least distance of a vertex to the span (or the hull) of the others.
-    constant : float, default=1.0
-        Constant of the theorem, which it leaves open.
-
-    Returns
-    -------
-    float
-    """
-    check_positive(robustness=robustness)
-    return constant * noise / robustness
-
-
-def almost_anchor_noise_limit(robustness: float) -> float:
-    """Largest l1 noise of a row for which almost anchors are proven: gamma / 100 (Theorem 3.20).
-
-    Parameters
-    ----------
-    robustness : float
-        Least distance of a vertex to the span (or the hull) of the others.
-
-    Returns
-    -------
-    float
-    """
-    return robustness / 100
-
-
-def almost_anchor_cover(noise: float, robustness: float) -> float:
-    """Weight that an almost anchor may have on other topics: 10 eps / gamma, if eps < gamma / 100 (Theorem 3.20).
-
-    Robust loners are rows of l1 distance *more* than 2 eps to the convex hull of the rows outside their neighbourhood
-    (Definition 3.23 has "at most").
-
-    Parameters
-    ----------
-    noise : float
-        eps, the l1 noise of a row.
-    robustness : float
-        gamma: no row of W is closer to the convex hull of the others, in l1.
-
-    Returns
-    -------
-    float
-    """
-    check_positive(robustness=robustness)
-    return 10 * noise / robustness
-
-
 def l1_condition_number(matrix: np.ndarray) -> float:
     """min over |x|_1 = 1 of |x^T B|_1 for a square matrix B whose rows are scaled to sum one (Definition 3.5).
 
@@ -196,22 +140,3 @@ def l1_condition_number(matrix: np.ndarray) -> float:
         return 1.0 / float(np.abs(np.linalg.inv(rows)).sum(axis=1).max())
     except np.linalg.LinAlgError:
         return 0.0
-
-
-def runoff_threshold(eps: float, n_topics: int, imbalance: float = 1.0) -> float:
-    """Probability below which a word may join the runoff word at the cost of eps per entry: eps / (4 a r) (Lemma 3.16).
-
-    Parameters
-    ----------
-    eps : float
-        Error of an entry that is accepted.
-    n_topics : int
-        K.
-    imbalance : float, default=1.0
-        Ratio of the largest to the smallest share.
-
-    Returns
-    -------
-    float
-    """
-    return eps / (4 * imbalance * n_topics)

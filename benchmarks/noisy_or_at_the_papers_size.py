@@ -162,7 +162,7 @@ def diagnosis(model: NoisyOr, truth: NoisyOrTruth, seed: int) -> dict[str, float
     ms = 1000 * (time.process_time() - start) / NEW
     best = posteriors(Network(truth.weights, truth.priors, truth.leak), new).probabilities
     auc, best_auc = (roc_auc_score(causes.ravel(), one.ravel()) for one in (found, best))
-    frequent, falls = np.argsort(-new.mean(axis=0), kind="stable")[:5], []
+    frequent, is_worse_than_promised = np.argsort(-new.mean(axis=0), kind="stable")[:5], []
     for row in new[:ASKED].astype(float):
         asked, given = np.full(len(row), np.nan), np.full(len(row), np.nan)
         before = entropy(model, asked)
@@ -170,8 +170,8 @@ def diagnosis(model: NoisyOr, truth: NoisyOrTruth, seed: int) -> dict[str, float
             number = model.ask(asked, 1)[0].number
             asked[number] = row[number]
         given[frequent] = row[frequent]
-        falls.append([before - entropy(model, asked), before - entropy(model, given)])
-    by_asking, by_frequency = np.mean(falls, axis=0)
+        is_worse_than_promised.append([before - entropy(model, asked), before - entropy(model, given)])
+    by_asking, by_frequency = np.mean(is_worse_than_promised, axis=0)
     return {"ms": ms, "auc": auc, "true auc": best_auc, "asked": by_asking, "frequent": by_frequency}
 
 

@@ -8,7 +8,7 @@ from contract import CASES
 from scipy import sparse
 
 import latentia
-from latentia._manifest import _described, _plain
+from latentia._manifest import _describe_statement, _plain
 from latentia.communities import MixedMembershipBlockModel
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
@@ -110,7 +110,7 @@ def changed_forms():
 
 def test_arguments_that_differ_in_a_number_have_other_records():
     for name, (one, same, other) in changed_forms().items():
-        first, again, changed = (json.dumps(_described(value, "X")) for value in (one, same, other))
+        first, again, changed = (json.dumps(_describe_statement(value, "X")) for value in (one, same, other))
         assert first == again, name
         assert first != changed, name
 
@@ -120,7 +120,7 @@ def test_arguments_that_differ_in_a_number_have_other_records():
 )
 def test_what_cannot_be_described_is_refused(value):
     with pytest.raises(LatentiaError, match="holds what no manifest describes"):
-        _described(value, "X")
+        _describe_statement(value, "X")
 
 
 def test_settings_are_described_by_what_they_are():

@@ -302,11 +302,11 @@ def test_dirichlet_parameters_of_extreme_logarithms(logs):
 )
 def test_quotients_without_noise(numbers):
     left = tuple(np.float64(one) for one in numbers)
-    misfit = Misfit.of(*left)
+    misfit = Misfit.from_norms(*left)
     assert not np.isnan(misfit.ratio)
     assert np.isfinite(misfit.bias(np.array([0.0, 1.0]))).all()
     for surplus in (False, True):
-        views = ViewMisfits.of(left, left, left, surplus)
+        views = ViewMisfits.from_norms(left, left, left, surplus)
         assert np.isfinite(views.together(True).bias(np.array([0.0, 1.0]))).all()
 
 

@@ -122,7 +122,7 @@ def fits(fails=(), cost="free", most=np.inf):
 
 def test_the_whole_and_errors_from_halves_and_three_quarters():
     parts, seen = fits()
-    assert parts.found == parts.model[0] == 3.75
+    assert parts.recovered == parts.model[0] == 3.75
     errors = parts.errors(3)
     halves = np.mean([abs(VALUES[list(h)].mean() - 3.75) for split in Folds(4).splits for h in split])
     quarters = np.mean([abs(np.delete(VALUES, g).mean() - 3.75) for g in range(4)]) * np.sqrt(3)

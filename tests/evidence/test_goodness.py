@@ -67,7 +67,7 @@ def test_halves_are_compared_in_their_own_whitening():
         WhitenedMoments((1 + e) * np.eye(4), (1 + e) ** 1.5 * tensor),
         WhitenedMoments((1 - e) * np.eye(4), (1 - e) ** 1.5 * tensor),
     )
-    assert np.abs(up.in_own_whitening() - down.in_own_whitening()).max() < e**2
+    assert np.abs(up.rewhiten() - down.rewhiten()).max() < e**2
 
 
 def test_one_component_leaves_nothing_to_compare():
@@ -76,7 +76,7 @@ def test_one_component_leaves_nothing_to_compare():
     assert found.ratio is None
     assert found.bias(np.array([1.0])) == [0.0]
     assert found.checks()[0].holds is None
-    assert Misfit.of(1.0, 1.0, 4.0).share == 0
+    assert Misfit.from_norms(1.0, 1.0, 4.0).share == 0
 
 
 def test_a_fit_must_gain_more_than_its_parameters_cost():

@@ -25,7 +25,7 @@ from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import describe, number_text
 from ..evidence.sentences import ERRORS_SENTENCE
-from ..evidence.sizes import Size, all_sizes, falls, recommend
+from ..evidence.sizes import Size, all_sizes, is_worse_than_promised, recommend
 from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, Folds
@@ -273,7 +273,7 @@ def _compared(
             try:
                 model = how.fit(int(size or 0))
                 said = evidence(model)
-                found.append(Size.of(int(size or 0), said))
+                found.append(Size.from_evidence(int(size or 0), said))
                 rows.append(
                     {how.noun: size, "grade": _grade(said.topics or said), **_columns(found[-1]), **how.measure(model)}
                 )
@@ -306,8 +306,8 @@ def _best(
         model = fit(best)
         said = evidence(model)
         at = next(i for i, size in enumerate(found) if size.n_components == best)
-        final = replace(Size.of(best, said), held_out=found[at].held_out)
-        if how.choose or not falls(found[at], final):
+        final = replace(Size.from_evidence(best, said), held_out=found[at].held_out)
+        if how.choose or not is_worse_than_promised(found[at], final):
             break
         fallen.append(
             f"-k {best} is {final.grade} with all rows, and was {found[at].grade} with those that were compared."

@@ -30,7 +30,7 @@ from ..evidence import (
     bounds,
     convergence_checks,
     error_checks,
-    left_out,
+    missing_spectrum_share,
     noise_limit,
     rank_checks,
     trivial_checks,
@@ -157,7 +157,7 @@ def expected_errors(
     else:
         errors = _inflated(own, np.mean([part.spread for part in parts], axis=0), distances)
     space = found.start.space
-    merged = _MERGED * left_out(np.abs(spectrum_of(found, directed)), len(own) - 1, space.edge)
+    merged = _MERGED * missing_spectrum_share(np.abs(spectrum_of(found, directed)), len(own) - 1, space.edge)
     wrong = np.hypot(2 * scatter.misplaced, np.hypot(merged, beyond))
     return np.minimum(np.hypot(errors, wrong), 2.0)
 

@@ -23,7 +23,7 @@ from scipy import sparse
 
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from ..datasets.graphs import graph_of
-from ..evidence import ComponentView, Evidence, PartErrors, repeated
+from ..evidence import ComponentView, Evidence, PartErrors, repeat_shares
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
 from ..fitting import stages
 from ..fitting.base import fitting
@@ -304,7 +304,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     ) -> tuple[list[Part], PartErrors]:
         """Fits on three quarters of the edges, and the expected error of each community."""
         if not self.n_splits:
-            return [], PartErrors.none()
+            return [], PartErrors.missing()
         folds = FoldCounts(ends.adjacency, Folds(4, self._seed), symmetric=not ends.directed)
         parts, reason = [], ""
         for group in range(self.n_splits):
@@ -336,7 +336,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         return Part(
             apart.min(axis=1),
             relative_spread(part)[nearest],
-            repeated(ComponentView(whole.T), ComponentView(theirs.T)),
+            repeat_shares(ComponentView(whole.T), ComponentView(theirs.T)),
             *held_out(part.communities, place, known, left_out, ends.directed, self._seed),
         )
 

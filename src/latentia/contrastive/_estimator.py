@@ -225,7 +225,7 @@ class ContrastiveEstimator(AddedViews):
 
     def _errors(self, fitted: Fitted) -> PartErrors:
         """Of parts of the rows, and the pull."""
-        return fitted.errors(self.n_splits).widened(self._pull(fitted.model, fitted.recovered), self._farthest)
+        return fitted.errors(self.n_splits).widen(self._pull(fitted.model, fitted.recovered), self._farthest)
 
     def _pull(self, learned: Any, own: Own) -> np.ndarray:
         """Distance to what is learned if the linear map misses what it may, or if it is another one in the other order.
@@ -265,7 +265,7 @@ class ContrastiveEstimator(AddedViews):
         misfit = of_target(own)
         return [
             Check(
-                "target independent of V", "|cov(v, y)|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
+                "target independent of V", "|cov(v, y)|^2 / |N|^2", misfit.ratio, at_most(misfit.noise_limit, "1 for noise"),
                 "Covariances of y with V, against their noise: where y depends on s1 alone there are none.",
                 "the model, section 4.2", "note",
                 "y depends on what V sees, beyond s1: use V as covariates.",
@@ -348,7 +348,7 @@ def _with_vetoes(lines: list[Check]) -> list[Check]:
 
 def _shared_misfit(signal: Signal) -> Misfit:
     """What no A explains."""
-    return replace(Misfit.of(signal.left, signal.left_noise, max(signal.whole, 0.0)), most=_MOST_BESIDE)
+    return replace(Misfit.from_norms(signal.left, signal.left_noise, max(signal.whole, 0.0)), noise_limit=_MOST_BESIDE)
 
 
 def _signal_checks(moments: JointMoments, signal: Signal, choice: Choice) -> list[Check]:
@@ -410,7 +410,7 @@ def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]
             "Lemma 3.1", "caution", remedy,
         ),
         Check(
-            "symmetry of cov(s2)", "|K|^2 / |N|^2", found.symmetry.ratio, at_most(found.symmetry.most, "1 for noise"),
+            "symmetry of cov(s2)", "|K|^2 / |N|^2", found.symmetry.ratio, at_most(found.symmetry.noise_limit, "1 for noise"),
             "cov(u, B v) is cov(s2), and symmetric, where the parts are independent; what is not symmetric, against noise.",
             "the model", "note", remedy,
         ),
@@ -444,8 +444,8 @@ def misfit_of_parts(left: np.ndarray, parts: Sequence[np.ndarray], extra: float 
     """Of numbers that are zero but for noise, by the same numbers of all rows but a group each, and ``extra`` noise."""
     apart = np.array(parts) - np.mean(parts, axis=0)
     noise = (1 - 1 / len(parts)) * float((apart**2).sum()) + extra
-    misfit = Misfit.of(float((left**2).sum()), noise, 1.0, left.size)
-    return replace(misfit, most=BY_CHANCE * misfit.most)
+    misfit = Misfit.from_norms(float((left**2).sum()), noise, 1.0, left.size)
+    return replace(misfit, noise_limit=BY_CHANCE * misfit.noise_limit)
 
 
 def of_target(own: Own) -> Misfit:
@@ -455,8 +455,8 @@ def of_target(own: Own) -> Misfit:
     parts = np.array([m.of((g,)).covariance[m.v, m.y][:, 0] for g in m.folds.all])
     mean, n = parts.mean(axis=0), len(parts)
     noise = float(np.einsum("gi,ij,gj->", parts - mean, weight, parts - mean)) / (n * (n - 1))
-    misfit = Misfit.of(float(mean @ weight @ mean), noise, 1.0, m.widths[1])
-    return replace(misfit, most=BY_CHANCE * misfit.most)
+    misfit = Misfit.from_norms(float(mean @ weight @ mean), noise, 1.0, m.widths[1])
+    return replace(misfit, noise_limit=BY_CHANCE * misfit.noise_limit)
 
 
 @dataclass(frozen=True)

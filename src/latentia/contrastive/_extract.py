@@ -119,11 +119,11 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
         # Both are zero but for noise where the model holds. Where they are not, cov(s2) is off by as much, at least.
         rank = choice.n_shared
         free = max(rank * len(own) - rank * (rank + 1) / 2, 1)
-        chance = Misfit.of(float((turned**2).sum()), noise_turned, 1.0, free)
-        symmetry = replace(chance, most=BY_CHANCE * chance.most)
+        chance = Misfit.from_norms(float((turned**2).sum()), noise_turned, 1.0, free)
+        symmetry = replace(chance, noise_limit=BY_CHANCE * chance.noise_limit)
         beyond = _beyond(own)
         outside = float((beyond**2).sum()) / max(noise, np.finfo(float).tiny)
-        asymmetric = symmetry.ratio is not None and symmetry.ratio > symmetry.most
+        asymmetric = symmetry.ratio is not None and symmetry.ratio > symmetry.noise_limit
         if asymmetric or outside > 1:
             size = _size(turned) if asymmetric else 0.0
             alternative = metric.matrix(shares - size - (beyond if outside > 1 else 0.0), _LEAST_SHARE)

@@ -229,14 +229,14 @@ class ContrastiveIsing(ContrastiveEstimator):
         explained = misfit_of_parts(left, found[1:], extra)
         return [
             Check(
-                "variances of spins", "|var(s1) - 1|^2 / |N|^2", variances.ratio, at_most(variances.most, "1 for noise"),
+                "variances of spins", "|var(s1) - 1|^2 / |N|^2", variances.ratio, at_most(variances.noise_limit, "1 for noise"),
                 "Spins of -1 and 1 that are as often one as the other have variance one; how far s1 is from it, against noise.",
                 "section 4.2", "caution",
                 "s1 is not made of spins, or disturbed by more than V sees: couplings are those of its correlations alone.",
             ),
             Check(
                 "correlations explained", "|C - C(J)|^2 / |N|^2", explained.ratio,
-                at_most(_OF_APPROXIMATION * explained.most, "1 for noise"),
+                at_most(_OF_APPROXIMATION * explained.noise_limit, "1 for noise"),
                 "Correlations of s1 that spins with these couplings do not explain, relative to noise.",
                 "the model", "caution",
                 "Correlations are not those of spins on these edges: add edges, or leave edges out to have all pairs.",

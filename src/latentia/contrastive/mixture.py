@@ -277,7 +277,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         misfit = misfit_of_parts(found[0][upper], [one[upper] for one in found[1:]])
         return [
             Check(
-                "round components", "|cov(s1) - sigma^2 I|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
+                "round components", "|cov(s1) - sigma^2 I|^2 / |N|^2", misfit.ratio, at_most(misfit.noise_limit, "1 for noise"),
                 "How unequal the variances of s1 are in directions without means, against noise.",
                 "the model", "caution",
                 "Components are longer in some directions, or there are more of them: compare with more components.",

@@ -187,7 +187,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     def _pull(self, learned: np.ndarray, own: Own) -> np.ndarray:
         """And how far the answer moves without what y has in common with v, where there is more of it than noise."""
         pull, misfit, found, m = super()._pull(learned, own), of_target(own), own.found, own.moments
-        if misfit.ratio is None or misfit.ratio <= misfit.most:
+        if misfit.ratio is None or misfit.ratio <= misfit.noise_limit:
             return pull
         s = found.sums.covariance
         without = (s[m.u, m.y] - found.map.inverse @ s[m.v, m.y])[:, 0]  # u - B v has no s2
@@ -203,7 +203,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         deviations = told.deviations * of_y
         size = np.sqrt(np.mean(learned**2) + np.mean(deviations**2))
         expected = np.sqrt(2 / np.pi) * deviations / size
-        return parts.widened(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._farthest)
+        return parts.widen(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._farthest)
 
     def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.abs(learned - other) / max(float(np.sqrt(np.mean(learned**2))), np.finfo(float).tiny)

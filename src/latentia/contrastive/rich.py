@@ -277,14 +277,14 @@ class RichComponents(Staged):
         misfit = _misfit(plan, parts, cumulants.all, found.without)
         if plan.mapped:
             doubt = np.hypot(_errors(parts.maps, parts.loose, plan), [np.sqrt(plan.unknown[j]) for j in plan.mapped])
-            errors = fitted.errors(self.n_splits).widened(np.hypot(doubt, misfit.bias(np.ones(len(plan.mapped)))))
+            errors = fitted.errors(self.n_splits).widen(np.hypot(doubt, misfit.bias(np.ones(len(plan.mapped)))))
         else:
             warn(
                 "No component in several views is above the noise: these views look independent or Gaussian, or have too few "
                 "rows. Look at zero_test_.",
                 EvidenceWarning,
             )
-            errors = PartErrors.none("No component in several views is above the noise.")
+            errors = PartErrors.missing("No component in several views is above the noise.")
         return _checks(plan, parts, errors, misfit, cumulants), errors
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
@@ -528,7 +528,7 @@ def _misfit(plan: Plan, parts: Parts, whole: RowCumulants, without: Sequence[Row
     if not left.entries:
         return Misfit()
     noise = max(left.noise, _ROUNDING * left.whole)
-    return Misfit.of(max(left.left, 0.0), noise, left.whole, left.entries)
+    return Misfit.from_norms(max(left.left, 0.0), noise, left.whole, left.entries)
 
 
 def _checks(plan: Plan, parts: Parts, errors: PartErrors, misfit: Misfit, moments: ViewCumulants) -> list[Check]:

@@ -22,7 +22,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .. import _fields as of
 from .._parameters import Choice, Integer, Seed, seed_of
 from .._validation import check_sizes, table_blocks, weighted
-from ..evidence import Check, ComponentView, Evidence, PartErrors, found_again
+from ..evidence import Check, ComponentView, Evidence, PartErrors, mean_repeat_shares
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.base import check_size, fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
@@ -201,7 +201,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         elif self.n_splits:
             parts = expected_errors(table.rows, layers, table.group, table.folds, fitted.recovery_of, self.n_jobs)
         else:
-            parts = PartErrors.none()
+            parts = PartErrors.missing()
         described = measure(table.rows, layers, self.n_jobs)
         return checks(Measured(layers, described, parts, len(table.group), self.n_layers)), parts
 
@@ -226,7 +226,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         for left_out in fitted.folds.splits[0]:
             part = tuple(group for group in fitted.folds.all if group != left_out[0])
             parts.append(ComponentView(_columns_below(fitted.recovery_of(part))))
-        return found_again(ComponentView(_columns_below(fitted.model)), parts)
+        return mean_repeat_shares(ComponentView(_columns_below(fitted.model)), parts)
 
     def _weighed(self, fitted: Fitted) -> np.ndarray:
         return shares_of(fitted.model)

@@ -73,10 +73,10 @@ class Measured:
         free = max(self.atoms.shape[1] - self.sparsity, 1)
         low, middle, high = (float(q) for q in np.quantile(left, _QUANTILES))
         if middle <= _HARDLY * float(energy.mean()):
-            return Misfit.of(1.0, 1.0, 1.0)
+            return Misfit.from_norms(1.0, 1.0, 1.0)
         spread = (high - low) / float(np.diff(chi2.ppf([_QUANTILES[0], _QUANTILES[2]], free))[0])
         noise = middle / float(chi2.median(free))
-        return Misfit.of(2 * free * spread**2, 2 * free * noise**2, float(energy.mean()) ** 2)
+        return Misfit.from_norms(2 * free * spread**2, 2 * free * noise**2, float(energy.mean()) ** 2)
 
     def together(self) -> np.ndarray:
         """Of every atom, the largest share of its uses that are with one other atom, beyond that by chance; shape (m,).

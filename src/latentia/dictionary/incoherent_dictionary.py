@@ -271,9 +271,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """Errors of parts, widened by what codes leave and where atoms come together; and a half's atoms on other rows."""
         measured = _measured(fitted, self.n_jobs)
         misfit, alike = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
-        parts = fitted.errors(self.n_splits).widened(misfit.bias(np.sqrt(2 - 2 * alike)), self._farthest)
+        parts = fitted.errors(self.n_splits).widen(misfit.bias(np.sqrt(2 - 2 * alike)), self._farthest)
         together = measured.together()
-        parts = parts.widened(np.where(together > TOGETHER, _TURNED, 0.0), self._farthest)
+        parts = parts.widen(np.where(together > TOGETHER, _TURNED, 0.0), self._farthest)
         checks = dictionary_checks(measured, parts, misfit, together, _offset(measured.rows))
         if self.n_splits:
             folds: Folds = fitted.moments

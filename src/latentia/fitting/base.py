@@ -257,7 +257,7 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
                 raise
             break
         fits[size], heard[size] = one, said
-        found.append(Size.of(size, one.evidence_))
+        found.append(Size.from_evidence(size, one.evidence_))
     size, why = recommend(found, empty._nouns[1])
     best = fits[size]
     best.evidence_.forget_sizes(fits)

@@ -29,13 +29,13 @@ from .. import _fields as of
 from ..evidence import (
     Check,
     ComponentView,
-    Drawn,
     Evidence,
     PartErrors,
-    doubted,
-    found_again,
+    RealAndSimulated,
+    discount_repeats,
+    mean_repeat_shares,
     neighbour_checks,
-    simulated_checks,
+    simulation_checks,
 )
 from ..exceptions import LatentiaError
 from ..likelihood import Refinement
@@ -153,7 +153,7 @@ class Fitted:
             are too.
         """
         if not n_splits:
-            return PartErrors.none()
+            return PartErrors.missing()
         halves = [half for split in self._splits(n_splits) for half in split]
         distances, reason = self._distances(halves)
         self.compared = [half for half in halves if half in self._models]
@@ -193,7 +193,7 @@ class Fitted:
                 with contextlib.suppress(LatentiaError):
                     half = self._as_fitted(groups)._component_view(self)
                     halves += [] if half is None else [half]
-        return found_again(self.component_view, halves)
+        return mean_repeat_shares(self.component_view, halves)
 
     @cached_property
     def component_view(self) -> ComponentView | None:
@@ -317,7 +317,7 @@ class Staged(Estimator):
             return None
         return ComponentView(np.asarray(self.predict_proba(fitted.compared_rows)).T)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         """Return some rows, and as many drawn from the model with their design; None if the family cannot draw rows.
 
         By default those of ``sample``, where that has an estimator of complete tables.
@@ -330,7 +330,7 @@ class Staged(Estimator):
             return None
         drawn = sample(len(rows), random_state=rng)
         drawn = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn, dtype=np.float64)
-        return Drawn(rows, drawn, self.column_names or ()) if drawn.shape == rows.shape else None
+        return RealAndSimulated(rows, drawn, self.column_names or ()) if drawn.shape == rows.shape else None
 
     def _weighed(self, fitted: Fitted) -> np.ndarray | None:
         """Return the share of the data of each component, shape (K,), if no fitted attribute holds it."""
@@ -380,7 +380,7 @@ class Staged(Estimator):
         if fitted.rows is None or not getattr(self, "n_splits", 0):
             return []
         tables = self._real_and_drawn(fitted, np.random.default_rng([self._seed, 107]))
-        return [] if tables is None else simulated_checks(tables, self._seed, self._nouns[2].removesuffix("s"))
+        return [] if tables is None else simulation_checks(tables, self._seed, self._nouns[2].removesuffix("s"))
 
     def _fit_stages(self, rows: Any, exact: Any = None, folds: Folds | None = None) -> Self:
         """Run the stages in order; ``exact`` moments replace those of the rows, which may then be None."""
@@ -397,7 +397,7 @@ class Staged(Estimator):
         if components.found_again is None:
             repeated = self._found_again(fitted)
             if repeated is not None:
-                components.found_again = doubted(repeated, self._may_be_nothing(fitted, components.checks))
+                components.found_again = discount_repeats(repeated, self._may_be_nothing(fitted, components.checks))
         if fitted.rows is None:
             evidence.missing = components.missing = "Kept moments have no rows to measure it on: fit the rows."
         if fitted.component_view is not None:

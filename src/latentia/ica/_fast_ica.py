@@ -118,11 +118,11 @@ class _Iteration:
             rows = block[0][a : a + _ROWS]
             sources = rows @ self.matrix.T
             sizes = np.abs(sources)
-            falls = np.exp(-2 * sizes)
-            tanh = np.copysign((1 - falls) / (1 + falls), sources)
+            is_worse_than_promised = np.exp(-2 * sizes)
+            tanh = np.copysign((1 - is_worse_than_promised) / (1 + is_worse_than_promised), sources)
             state.products += tanh.T @ rows
             state.slopes += len(rows) - (tanh**2).sum(axis=0)
-            state.log_cosh += (sizes + np.log1p(falls)).sum(axis=0) - len(rows) * np.log(2)
+            state.log_cosh += (sizes + np.log1p(is_worse_than_promised)).sum(axis=0) - len(rows) * np.log(2)
             state.n_rows += len(rows)
         return state
 

@@ -27,8 +27,8 @@ from .._validation import number_table, table_blocks, weighted
 from ..evidence import (
     Check,
     ComponentView,
-    Drawn,
     PartErrors,
+    RealAndSimulated,
     TensorMeasured,
     above,
     at_most,
@@ -349,8 +349,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             fitted.rival = _RIVAL
             apart = np.round(_crosstalk(found.rival.matrix @ fitted.model.inverse), 4)  # Later digits are of rounding.
             own = (_LOOSER * parts.errors) ** 2
-            parts = parts.widened(np.sqrt(np.maximum(apart**2 - own, 0.0)), self._farthest)
-        parts = parts.widened(np.full(moments.size, cumulant.bias), self._farthest)
+            parts = parts.widen(np.sqrt(np.maximum(apart**2 - own, 0.0)), self._farthest)
+        parts = parts.widen(np.full(moments.size, cumulant.bias), self._farthest)
         if parts.errors is not None:
             parts = replace(parts, errors=np.maximum(parts.errors, cumulant.turned))
         return [*_checks(found, moments, parts, cumulant), *_converged(fitted.model)], parts
@@ -362,7 +362,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         """The sources of rows."""
         return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn:
+    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated:
         """Rows whose sources are those of different rows: of sources whose laws are not known it asks for independence.
 
         Noise of twice the expected error hides what sources have of each other by that.
@@ -373,7 +373,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         sources = sources + spread * rng.standard_normal(sources.shape)
         sources, others = np.array_split(sources, 2)
         names = [f"source {k}" for k in range(sources.shape[1])]
-        return Drawn(sources, rng.permuted(others, axis=0), names)
+        return RealAndSimulated(sources, rng.permuted(others, axis=0), names)
 
     def _distance(self, first: _Unmixing, second: _Unmixing, moments: _Moments) -> np.ndarray:
         return _crosstalk(second.matrix @ first.inverse)

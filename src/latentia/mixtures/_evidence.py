@@ -18,7 +18,7 @@ from ..evidence import (
     error_checks,
     separation_limit,
     tensor_checks,
-    whitened_noise,
+    whiten_noise,
 )
 from ..likelihood import Refined
 from ..metrics import nearest_other_distance, nearest_others
@@ -81,7 +81,7 @@ def checks_of(refined: Refined, measured: Measured, parts: PartErrors) -> list[C
             "component",
             n_rows=moments.of(moments.folds.all).n,
         ),
-        *([] if measured.misfit is None else measured.misfit.checks(what="components")),
+        *([] if measured.misfit is None else measured.misfit.checks(noun="components")),
         *convergence_checks(refined.refinement),
         *([] if measured.found is None else tensor_checks(_of_tensor(measured.found, moments))),
         *([] if measured.roundness is None else [measured.roundness]),
@@ -136,9 +136,7 @@ def _of_tensor(found: Recovered, moments: Moments) -> TensorMeasured:
         stable=found.decomposition.info.stable,
         samples=moments.of(moments.folds.all).n,
         n_directions=len(found.decomposition.weights) - 1,
-        noise=whitened_noise(
-            found.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third)
-        ),
+        noise=whiten_noise(found.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third)),
     )
 
 

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 from .. import _fields as of
 from .._validation import weighted_mean
-from ..evidence import ComponentView, Drawn
+from ..evidence import ComponentView, RealAndSimulated
 from ..fitting.base import fitted
 from ..fitting.covariates import WithCovariates
 from ..fitting.stages import Fitted
@@ -46,12 +46,12 @@ class MixtureMethods(WithCovariates):
         """Probabilities of the components of rows."""
         return ComponentView(self.predict_proba(fitted.compared_rows).T)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         """Of complete rows of numbers, where the mixture is one of Gaussians."""
         rows, mixture = sample_rows(fitted.rows)[0], getattr(self, "_mixture", None)
         if mixture is None or self._gaps is not None or sparse.issparse(rows):
             return None
-        return Drawn(np.asarray(rows), mixture.draw(len(rows), rng)[0], self.column_names or ())
+        return RealAndSimulated(np.asarray(rows), mixture.draw(len(rows), rng)[0], self.column_names or ())
 
     def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> np.ndarray:
         """Learn the mixture, and return the most probable component of every row, shape (n_rows,).

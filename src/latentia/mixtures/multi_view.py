@@ -29,7 +29,7 @@ from ..evidence import (
     TensorMeasured,
     ViewMisfits,
     convergence_checks,
-    counted_parameters,
+    count_parameters,
     error_checks,
     missing_checks,
     separation_limit,
@@ -360,7 +360,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         measured = _measured(found, moments)
         misfits = _misfits(mixture, found, moments, self._emissions, measured.surplus)
         apart = nearest_others(_scaled(mixture.means, moments.scales), "euclidean")
-        parts = fitted.errors(self.n_splits).widened(misfits.together(bool(self._steps)).bias(apart))
+        parts = fitted.errors(self.n_splits).widen(misfits.together(bool(self._steps)).bias(apart))
         self._keep_confusions(fitted, 0 if self._emissions is None else self.n_splits)
         checks = _checks(fitted.model, found, moments, parts, measured, misfits)
         if self._emissions is None:
@@ -412,7 +412,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
             np.hstack(self.variances_) if emissions.squares else None,
         )
         n_rows = round(independent_rows(moments.of(moments.folds.all), moments.halves))
-        extra = counted_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
+        extra = count_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
         joint = np.vstack(list(self._joint(Blocks.from_array(*rows))))
         posterior, heights = normalised(joint, self.weights_)
         found = trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")
@@ -879,7 +879,7 @@ def _misfits(
         of_views = [np.concatenate([places[i] for i in views]) for views in joined]
         variances = [own[places] if own.ndim == 1 else own[places][:, places] for places in of_views]
         within = left_within_views(coordinates, variances, whole, halves, means, weights)
-    return ViewMisfits.of(
+    return ViewMisfits.from_norms(
         left_of_tensor(found.frame, whole, halves, seen, weights),
         left_across_views(whole, halves, seen, weights),
         within,

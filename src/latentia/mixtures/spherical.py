@@ -337,9 +337,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         """Errors of parts, widened by what all parts share; moments where they were used; and the rows about components."""
         refined: Refined = fitted.model
         measured = Measured(fitted.recovered.found if self._round else None, refined.parameters, fitted.moments)
-        parts = fitted.errors(self.n_splits).widened(measured.bias)
+        parts = fitted.errors(self.n_splits).widen(measured.bias)
         if fitted.rows is not None and self.refine and self.n_splits:
-            parts = parts.widened(_trimmed(self, fitted))
+            parts = parts.widen(_trimmed(self, fitted))
         self._keep_confusions(fitted, 0 if fitted.rows is None else self.n_splits)
         checks = checks_of(refined, measured, parts)
         if self._scores:

@@ -26,7 +26,7 @@ from ..evidence import (
     spread_of_documents,
     tensor_checks,
     trivial_checks,
-    whitened_noise,
+    whiten_noise,
 )
 from ..likelihood import Refinement
 from ..passes import sample_rows
@@ -141,7 +141,7 @@ def _goodness(
     )
     bias = spread.bias(parts.errors, model.weights_)
     lines = [*misfit.checks(_MOST_MISFIT, "topics"), *spread.checks(bias, limit), *trivial]
-    return parts.widened(np.full(len(topics.words), bias), _FARTHEST), lines
+    return parts.widen(np.full(len(topics.words), bias), _FARTHEST), lines
 
 
 def posterior_of(documents: Documents, parts: Any, topics: Topics) -> np.ndarray:
@@ -275,7 +275,7 @@ def _tensor(model: Any, found: Recovered) -> list[Check]:
     measured = TensorMeasured(
         spectrum=found.spectrum, weights=found.weights, residual=found.info.residual, stable=found.info.stable,
         samples=int(parts.sums.documents[:, 2].sum()),
-        noise=whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
+        noise=whiten_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
     )  # fmt: skip
     skipped = ("sample size of the theorem",)  # Theorem 1 has its own
     return [check for check in tensor_checks(measured) if check.name not in skipped]

@@ -317,7 +317,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         if found is None:
             assert chosen is not None
             return evidence_of_head(self, documents, chosen)
-        parts, half = PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
+        parts, half = PartErrors.missing("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
         if found.parts is not None and self.n_splits:
             parts = fitted.errors(self.n_splits)
             half = fitted.cached_model(found.parts.folds.splits[0][0])

@@ -174,7 +174,7 @@ class Redrawn:
         distance to the truth.
         """
         if not n_draws:
-            return cls(PartErrors.none("Needs fits with noise drawn again: n_splits is 0."))
+            return cls(PartErrors.missing("Needs fits with noise drawn again: n_splits is 0."))
         distances, in_span, far, reason = [], [], [], ""
         for number in range(n_draws):
             try:
@@ -227,14 +227,14 @@ def evidence_checks(
         Vertices that other methods found.
     """
     mixing, (limit, apart) = measured.mixing, trusted_error(measured.vertices, measured.mixing)
-    hull = Misfit.of(measured.in_span, redrawn.in_span, _energy(measured)) if redrawn.in_span else Misfit()
+    hull = Misfit.from_norms(measured.in_span, redrawn.in_span, _energy(measured)) if redrawn.in_span else Misfit()
     second = WithoutPure.of(*some, measured.vertices, mixing, redrawn.moved, seed)
     held = shared(measured.weights, measured.vertices, mixing, measured.noise)
     bend = Bend.of(rows, components, mixing)
     if second.structure is not None:  # what interacts is in mixtures alone
         second = replace(second, structure=second.structure * float(np.sqrt(1 - bend.interacting)))
     alone = np.where((held > 1) | ~np.isfinite(apart), 0.0, apart)
-    parts = redrawn.errors.widened(_LEFT * way).widened(second.bias).widened(alone).widened(bend.bias, np.sqrt(2))
+    parts = redrawn.errors.widen(_LEFT * way).widen(second.bias).widen(alone).widen(bend.bias, np.sqrt(2))
     lines = error_checks(
         parts, limit, "mean |w - w'|", "in lengths of a component", "component", "noise that was drawn again"
     )
@@ -242,7 +242,7 @@ def evidence_checks(
     lines += [
         structure_check(structure(rows, components, mixing, seed)),
         Check(
-            "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_OUTSIDE, hull.most), "1 for noise"),
+            "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_OUTSIDE, hull.noise_limit), "1 for noise"),
             "Part of the rows, in the span of the components, that lies outside of their hull, relative to noise. More says "
             "that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
             "No rows seem to be a component alone: look at the rows with the largest residual, or use ApproximateNMF.",
@@ -290,7 +290,7 @@ def structure(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) 
     """Largest direction of what is left, against that with random signs."""
     left, noise = largest_left(rows, row_weights(rows, components, mixing), seed)
     whole = float(np.einsum("ij,ij->", rows, rows))
-    return Misfit(0.0) if left <= _HARDLY * whole else Misfit.of(left, noise, whole)
+    return Misfit(0.0) if left <= _HARDLY * whole else Misfit.from_norms(left, noise, whole)
 
 
 def _surplus(measured: Measured) -> float | None:

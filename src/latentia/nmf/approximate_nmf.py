@@ -297,7 +297,7 @@ class ApproximateNMF(FactorModel):
         parts = fitted.errors(self.n_splits)
         if parts.errors is not None and found.others:
             others = [component_distances(found.components, one, "cone") for one in found.others]
-            parts = parts.widened(np.mean(others, axis=0), self._farthest)
+            parts = parts.widen(np.mean(others, axis=0), self._farthest)
         rows = dense(sample_rows(fitted.rows, _SAMPLE)[0]) / found.unit
         weights = row_weights(rows, found.components, "cone", self.n_jobs)
         limit, apart = trusted_error(found.components, "cone")
@@ -307,7 +307,7 @@ class ApproximateNMF(FactorModel):
         misfit = structure(whole, found.components, "cone", self._seed)
         clipped = noise_bias(rows, found.components, self.n_splits, self._seed, self.n_jobs)
         for shared in (freedom(found.components, weights), clipped, bend.bias, misfit.bias(apart)):
-            parts = parts.widened(shared, self._farthest)
+            parts = parts.widen(shared, self._farthest)
         return self._lines(found, rows, weights, parts, limit, bend, misfit), parts
 
     def _lines(

@@ -258,7 +258,7 @@ class PoissonNMF(FactorModel):
         free, misfit = freedom(found.components, weights), _misfit(rows, weights, found.components, self._seed)
         bias, dispersion = self._drawn_again(rows, found.components, weights)
         for shared in (free, misfit.bias(apart), bias):
-            parts = parts.widened(shared, self._farthest)
+            parts = parts.widen(shared, self._farthest)
         share = fitted.recovered[0].n_missing / (fitted.rows.n_rows * rows.shape[1])
         gaps = gaps_checks(share, LEFT_OUT, rows, partial(_expected, rows, found.components, self.n_jobs), self._seed)
         return self._lines(fitted, parts, limit, weights, free, misfit) + dispersion + gaps, parts
@@ -437,7 +437,7 @@ def _misfit(rows: sparse.csr_array, weights: np.ndarray, components: np.ndarray,
     counts = filled(counts, missing_entries(counts), weights, components[:, often])
     deviations = np.sqrt(np.maximum(expected, _TINY))
     residual = np.where(expected > 0, (counts - expected) / deviations, 0.0)
-    return Misfit.of(
+    return Misfit.from_norms(
         *largest_direction(residual, seed), float((counts / np.maximum(deviations, 1e-6)).ravel() @ counts.ravel())
     )
 

@@ -24,7 +24,7 @@ from scipy import sparse
 from .. import _fields as of
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from .._validation import gaps_of, missing_cells, table_blocks
-from ..evidence import Check, PartErrors, found_again
+from ..evidence import Check, PartErrors, mean_repeat_shares
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.base import fitting
 from ..fitting.stages import Fitted, Subset, fit_alone
@@ -350,7 +350,7 @@ class SeparableNMF(FactorModel):
                 other.method._set_fitted_attributes(other)
                 component_view = other.method._component_view(fitted)
                 halves += [] if component_view is None else [component_view]
-        return found_again(self._component_view(fitted), halves)
+        return mean_repeat_shares(self._component_view(fitted), halves)
 
     def _signs(self, table: Table) -> bool:
         """Whether all entries are nonnegative; a warning where some are not."""

@@ -110,7 +110,7 @@ def pairs_misfit(network: Network, source: AbsenceMoments, dealt: Folds) -> Misf
     left, pairs = left_of_pairs(pairs, scale, network)[upper], pairs[upper]
     one, other = (scaled_pairs(source.logs(half), scale)[upper] for half in dealt.splits[0])
     noise = (one - other) / 2
-    return Misfit.of(float(left @ left), float(noise @ noise), float(pairs @ pairs))
+    return Misfit.from_norms(float(left @ left), float(noise @ noise), float(pairs @ pairs))
 
 
 def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:

@@ -400,7 +400,7 @@ class NoisyOr(NetworkMethods, Additive):
         self.prior_errors_ = _prior_errors(fitted) if self.prior is None else None
         misfit, goodness, trivial, gaps = self._goodness(fitted)
         if goodness is not None:
-            parts = parts.widened(np.full(m, goodness.bias), _MOST_ERROR)
+            parts = parts.widen(np.full(m, goodness.bias), _MOST_ERROR)
         spectrum, n_unused = Spectrum(self.spectrum_, self.noise_level_), int((~moments.used).sum())
         measured = Measured(
             refined, learner, spectrum, moments.source, parts, n_unused, misfit, goodness, trivial, gaps

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import Drawn
+from ..evidence import RealAndSimulated
 from ..passes import Blocks
 from ._emissions import Symbols
 from ._steps import some_stretches
@@ -14,7 +14,7 @@ from ._steps import some_stretches
 _STEPS, _AT_ONCE = 2000, 200
 
 
-def drawn_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) -> Drawn:
+def drawn_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) -> RealAndSimulated:
     """Pairs of neighbours in some stretches, and in stretches as long that ``model`` draws; symbols are numbers."""
     some = some_stretches(steps, _STEPS, _AT_ONCE)
     table, lengths = np.vstack([block[0] for block in some]), np.concatenate([block[-1] for block in some])
@@ -30,4 +30,4 @@ def drawn_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) 
     called = model.column_names if model.column_names and not isinstance(kind, Symbols) else range(columns.max() + 1)
     names = [f"{when} {called[j]}" for when in ("step", "next") for j in columns]
     real, drawn = (np.hstack([table[first], table[first + 1]]).astype(float) for table in (real, drawn))
-    return Drawn(real, np.where(np.isnan(real), np.nan, drawn), names)
+    return RealAndSimulated(real, np.where(np.isnan(real), np.nan, drawn), names)

@@ -29,7 +29,7 @@ from ..evidence import (
     above,
     at_most,
     convergence_checks,
-    counted_parameters,
+    count_parameters,
     tensor_checks,
     trivial_checks,
 )
@@ -686,7 +686,7 @@ def _against_independence(model: SpectralHMM, fitted: Fitted) -> list[Check]:
     n_fitted = k * (k - 1) + model._kind.n_parameters(model._chain)
     gained = np.full(some.n_rows, total / some.n_rows)
     for trivial, n_parameters, against in rivals:
-        extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(model.refine))
+        extra = count_parameters(n_fitted - n_parameters, blocks.n_rows, bool(model.refine))
         lines += trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
     return lines
 
@@ -884,7 +884,7 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, surplus: bool) 
     across = left_across_views(whole, halves, means, weights)
     if _many_symbols(moments, len(seen)):  # whose shares by least squares are noise where states are classes of them
         across = min(across, left_across_views(whole, halves, [past, seen, future], inside), key=lambda one: one.left)
-    return ViewMisfits.of(tensor, across, within, surplus)
+    return ViewMisfits.from_norms(tensor, across, within, surplus)
 
 
 def _over_time(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
@@ -926,7 +926,7 @@ def _weigh_moments(refined: _RefinedChain, fitted: Fitted, parts: PartErrors) ->
     misfits = _misfits(refined.parameters, fitted.recovered, moments, measured.surplus)
     refines = len(refined.refinement.log_likelihood) > 0
     lines = [*misfits.checks("states", "past and future", "features", refines), *tensor_checks(measured)]
-    return parts.widened(misfits.together(refines).bias(apart), moments.kind.most), lines
+    return parts.widen(misfits.together(refines).bias(apart), moments.kind.most), lines
 
 
 def _without_moments(moments: _Moments) -> Check:

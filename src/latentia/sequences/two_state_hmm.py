@@ -353,16 +353,16 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     def _expected_errors(self, found: Found, chain: Chain, steps: Steps, fit: PairFit | None) -> PartErrors:
         """l1 errors of the states' symbols: what the moments say or halves of the steps, whichever is more."""
         if found.chain is None or fit is None:
-            return PartErrors.none("No second state was detected.")
+            return PartErrors.missing("No second state was detected.")
         if not self.n_splits:
-            return PartErrors.none("No errors were asked for: n_splits is 0.")
+            return PartErrors.missing("No errors were asked for: n_splits is 0.")
         errors = self._pairs.errors_of_moments(found, chain, steps.n / steps.copies)
         halves = self._pairs.symbols_of_halves(found, steps)
         if halves:
             distances = np.mean([np.abs(found.chain.emissions - half).sum(axis=1) for half in halves], axis=0)
             order = np.argsort(-found.chain.startprob, kind="stable")
             errors = np.maximum(errors, distances[order] / np.sqrt(steps.excess))
-        return PartErrors(errors, 2).widened(fit.bias(_apart(self.emissionprob_)), 2.0)
+        return PartErrors(errors, 2).widen(fit.bias(_apart(self.emissionprob_)), 2.0)
 
     # --- use ----------------------------------------------------------------------------------------------------
 

@@ -20,11 +20,11 @@ from ..evidence import (
     PartErrors,
     TensorMeasured,
     WhitenedMoments,
-    left_out,
     misfit_of_tensor,
+    missing_spectrum_share,
     separation_limit,
     tensor_checks,
-    whitened_noise,
+    whiten_noise,
 )
 from ..exceptions import LatentiaError
 from ..likelihood import Refined
@@ -201,7 +201,7 @@ def share_left_out(
     """What the topics leave out of the pairs of words in further directions, as a share of a misfit."""
     splits = [(moments(first), moments(second)) for first, second in corpus.folds.splits]
     edge = float(np.mean([np.linalg.norm(first.second - second.second, 2) / 2 for first, second in splits]))
-    return _MERGED * left_out(corpus.spectrum(fit, edge), len(fit.weights), edge, first=1)
+    return _MERGED * missing_spectrum_share(corpus.spectrum(fit, edge), len(fit.weights), edge, first=1)
 
 
 def moment_checks(
@@ -217,7 +217,7 @@ def moment_checks(
     ``moments`` gives those of some groups of documents that are sums over topics, which the decomposition took.
     """
     first, second = (moments(half) for half in corpus.folds.splits[0])
-    noise = whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third))
+    noise = whiten_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third))
     measured = TensorMeasured(
         spectrum=fit.whitening.spectrum if noise.spectrum is None else corpus.spectrum(fit, noise.spectrum),
         weights=fit.weights,

@@ -33,7 +33,7 @@ class NoisyPoints:
     measured : ndarray of shape (n, d)
         Unbiased, which means are taken of.
     shrunk : ndarray of shape (n, d)
-        Drawn towards their mean by signal / (signal + noise), which tell where a point lies.
+        RealAndSimulated towards their mean by signal / (signal + noise), which tell where a point lies.
     weights : ndarray of shape (n,)
         Nonnegative weights in means.
     noise : ndarray of shape (n,)

@@ -366,10 +366,10 @@ def with_spread(
     if refined is None:
         return parts
     if len(refined.spread):
-        parts = parts.at_least(np.hypot(refined.spread, refined.noise))
+        parts = parts.raise_to(np.hypot(refined.spread, refined.noise))
     if all(check.holds for check in of_other_documents):
         return parts
-    return parts.at_least(l1_distances(recovered, refined.topics).min(axis=0))
+    return parts.raise_to(l1_distances(recovered, refined.topics).min(axis=0))
 
 
 def refinement_checks(refined: RefinedTopics | None) -> list[Check]:

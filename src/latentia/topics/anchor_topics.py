@@ -357,10 +357,10 @@ class AnchorTopics(Admixture, AddedDocuments):
         """Errors of parts, widened by what all parts share; anchors, other documents, and sweeps."""
         learned: RefinedTopics = fitted.model.parameters
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
-        parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.none(unmeasured)
+        parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.missing(unmeasured)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
         others = [] if parts.errors is None or fitted.rows is None else self._of_other_documents(fitted)
-        parts = with_spread(parts, learned, fitted.recovered.topics, others).widened(bias, self._farthest)
+        parts = with_spread(parts, learned, fitted.recovered.topics, others).widen(bias, self._farthest)
         return [*self._of_anchors(parts), *others, *refinement_checks(learned)], parts
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
@@ -593,7 +593,7 @@ class AnchorTopics(Admixture, AddedDocuments):
 
     def _without_parts(self, reason: str) -> AnchorTopics:
         """Set the evidence of a model that has no documents; return the model."""
-        self.evidence_ = Evidence(self._of_anchors(PartErrors.none(reason)), None).bind(self)
+        self.evidence_ = Evidence(self._of_anchors(PartErrors.missing(reason)), None).bind(self)
         return self
 
     def _check_parameters(self) -> None:

@@ -285,7 +285,7 @@ class SingleTopicModel(OfDocuments, Staged):
         idle, lines = _idle(lambda groups: self._learned_from(fitted, groups), others, fitted, topics)
         several, more = self._of_several_topics(fitted, parts)
         bias = np.maximum(several, idle)
-        parts = parts.widened(np.hypot(misfit.bias(nearest_others(topics)), bias), self._farthest)
+        parts = parts.widen(np.hypot(misfit.bias(nearest_others(topics)), bias), self._farthest)
         checks = moment_checks(refined, recovered.fit, moments, moments.of, parts, misfit)
         checks += [*more, *lines, *(_settled(refined) if self._steps else [])]
         return checks + self._of_other_documents(fitted, others), parts
@@ -497,7 +497,7 @@ def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
     noise = float(np.mean([((leading.T @ apart @ leading) ** 2).sum() / 4 for apart in halves]))
     whole = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())
     entries = len(second) * (len(second) + 1) / 2
-    found = Misfit.of(float(left @ left), noise, whole, entries, len(halves))
+    found = Misfit.from_norms(float(left @ left), noise, whole, entries, len(halves))
     return replace(found, share=_OF_PAIRS * min(found.share, 1.0))
 
 

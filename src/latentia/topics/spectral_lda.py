@@ -332,7 +332,7 @@ class SpectralLDA(Admixture, Staged):
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
         others = self._of_other_documents(fitted)
         parts = with_spread(parts, refined.parameters.refined, recovered.found.topics, others)
-        parts = parts.widened(bias, self._farthest)
+        parts = parts.widen(bias, self._farthest)
         return [
             *moment_checks(refined, recovered.fit, corpus, moments.of, parts, misfit),
             *others,

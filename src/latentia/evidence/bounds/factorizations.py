@@ -1,4 +1,4 @@
-"""Size and noise of nonnegative factorizations, exact, separable and approximate: Ge, thesis 2013, chapter 2."""
+"""Noise limits of separable and approximate nonnegative factorizations: Ge, thesis 2013, chapter 2."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ._positive import check_positive
 
 
 def robust_loner_noise_limit(robustness: float) -> float:
-    """Largest l1 noise of a row for which robust loners are proven to be anchors: alpha^2 / (40 + 13 alpha) (Theorem 2.48).
+    """Return the largest l1 noise of a row for which robust loners are anchors: alpha^2 / (40 + 13 alpha) (Theorem 2.48).
 
     Parameters
     ----------
     robustness : float
-        Least distance of a vertex to the span (or the hull) of the others.
+        Smallest distance of a vertex to the span (or the hull) of the others.
 
     Returns
     -------
@@ -24,7 +24,7 @@ def robust_loner_noise_limit(robustness: float) -> float:
 
 
 class ApproximateFactorizationBounds(NamedTuple):
-    """Relative error that is proven, and delta, below which singular values of A are left to the convex program."""
+    """Proven relative error, and delta, below which the convex program handles singular values of A."""
 
     error: float
     cutoff: float
@@ -33,15 +33,15 @@ class ApproximateFactorizationBounds(NamedTuple):
 def approximate_factorization_bounds(
     eps: float, n_components: int, constant: float = 1.0
 ) -> ApproximateFactorizationBounds:
-    """Error eps^(1/2) r^(1/4) in Frobenius norm, with delta = (eps / r^(1/2))^(1/2) (Theorem 2.49).
+    """Return the Frobenius error eps^(1/2) r^(1/4), with delta = (eps / r^(1/2))^(1/2) (Theorem 2.49).
 
     ``eps`` is the relative error of the best nonnegative factorization by r components. Lemma 2.53 needs the factor A' from a
-    nonnegative least-squares problem, which the text does not say.
+    nonnegative least-squares problem, which the thesis omits.
 
     Parameters
     ----------
     eps : float
-        Error that is asked for.
+        Relative error of the best factorization.
     n_components : int
         K, the number of components.
     constant : float, default=1.0

@@ -172,7 +172,7 @@ def measured(cell: Cell, seed: int) -> dict[str, np.ndarray] | None:
     formula, coefficients = "~ few + first + second", one.coefficients[:, true]
     cover = holds(model.effects(one.X, formula, table, **options), coefficients, own)
     design = np.column_stack([np.ones(len(one.cluster)), one.covariates])
-    plain = AsSeen(model._plugged_in(one.X))
+    plain = AsSeen(model._plug_in_shares(one.X))
     facts = {"terms": [], "components": [], "n_rows": 0, "n_clusters": 0, "n_left_out": 0, "component_errors": False}
     seen = least_squares(design, plain, plain.known, one.cluster)
     plug_in = holds(Effects.of(seen, LEVEL, **facts, nouns=("", "", "")), coefficients, own)

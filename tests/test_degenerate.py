@@ -220,7 +220,7 @@ kinds = pytest.mark.parametrize("kind", EXTRA)
 @pytest.mark.parametrize("cls", [ContrastivePCA, ContrastiveComponents])
 def test_kept_moments_of_views_have_the_columns_that_say_something(cls, kind, monkeypatch):
     monkeypatch.setattr(
-        cls, "_by_content", lambda self, rows: assign_folds(rows, 0)
+        cls, "_assign_content_folds", lambda self, rows: assign_folds(rows, 0)
     )  # by what is in a row, groups would be others
     data = planted.contrastive_views(2000, 3, "pca", linear_map="orthogonal")
     more = np.column_stack([data.U, EXTRA[kind](data.U)]), np.column_stack([data.V, EXTRA[kind](data.V)])

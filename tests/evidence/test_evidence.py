@@ -103,7 +103,7 @@ def fits(fails=(), cost="free", most=np.inf):
         return VALUES[list(groups)].mean()
 
     class Mean(Staged):
-        _farthest = most
+        _max_distance = most
 
         def _recover(self, moments, part, whole):
             return recover(part.groups)

@@ -65,7 +65,7 @@ class AddedViews(Additive):
         DroppedDataWarning
             After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
-        return self._changed((U, V, y), sample_weight=sample_weight)
+        return self._update_rows((U, V, y), sample_weight=sample_weight)
 
     def forget(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None
@@ -82,16 +82,16 @@ class AddedViews(Additive):
         Receipt
             How many rows were removed, how many are left, and a digest of those removed.
         """
-        return self._forgotten((U, V, y), sample_weight)
+        return self._forget_rows((U, V, y), sample_weight)
 
     def _checked_target(self, y: Any) -> Any:
         return y
 
-    def _summed(self, rows: Blocks, like: FramedSums | None) -> Any:
+    def _sum_rows(self, rows: Blocks, like: FramedSums | None) -> Any:
         """Of both views, and the target, side by side."""
-        return super()._summed(dense_rows(rows), like)
+        return super()._sum_rows(dense_rows(rows), like)
 
-    def _of_sums(self, sums: FramedSums) -> Joint:
+    def _moments_from_sums(self, sums: FramedSums) -> Joint:
         return self._of_joint(JointMoments.of_sums(sums, (self.n_features_in_, self.n_features_v_)))
 
     def _of_joint(self, moments: JointMoments) -> Joint:

@@ -209,13 +209,13 @@ class ContrastiveEstimator(AddedViews):
         lines = self._lines(learned, own, parts, joint.signal, joint.choice)
         return _with_vetoes(lines) + self._more_checks(learned, own), parts
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Not measured where nothing tells the shared part: what repeats then is U itself, and no contrast."""
         signal: Signal | None = fitted.moments.signal
         if signal is not None and signal.deviations <= _FROM_NOISE:
             return None
         if self._component_numbers(fitted.model) is None:
-            return super()._found_again(fitted)
+            return super()._repeat_shares(fitted)
         halves = [self._component_numbers(fitted.model_of(half)) for half in fitted.compared]
         return mean_cosine(self._component_numbers(fitted.model), halves)
 
@@ -225,7 +225,7 @@ class ContrastiveEstimator(AddedViews):
 
     def _errors(self, fitted: Fitted) -> PartErrors:
         """Of parts of the rows, and the pull."""
-        return fitted.errors(self.n_splits).widen(self._pull(fitted.model, fitted.recovered), self._farthest)
+        return fitted.errors(self.n_splits).widen(self._pull(fitted.model, fitted.recovered), self._max_distance)
 
     def _pull(self, learned: Any, own: Own) -> np.ndarray:
         """Distance to what is learned if the linear map misses what it may, or if it is another one in the other order.

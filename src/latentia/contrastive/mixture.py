@@ -286,7 +286,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Probabilities of the components of rows."""
-        return ComponentView(self.predict_proba(fitted.compared_rows).T)
+        return ComponentView(self.predict_proba(fitted.comparison_rows).T)
 
     def _distances(self, other: ContrastiveGaussianMixture) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)

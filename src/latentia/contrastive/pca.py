@@ -97,7 +97,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
     _compared = ("components_",)
     _factors = ("components_",)
     _nouns = ("direction", "directions", "variance")
-    _farthest: ClassVar[float] = 1.0
+    _max_distance: ClassVar[float] = 1.0
     _symbol: ClassVar[str] = "mean sine of angle"
     _unit: ClassVar[str] = "as sine of the angle to the true one"
     components_: Annotated[np.ndarray, of.numbers("K V")]
@@ -183,7 +183,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Coordinates of rows along the directions."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
     def _distances(self, other: ContrastivePCA) -> np.ndarray:
         mine, others = (_Axes(np.empty(0), one.components_, 1.0) for one in (self, other))

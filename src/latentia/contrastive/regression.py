@@ -203,7 +203,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         deviations = told.deviations * of_y
         size = np.sqrt(np.mean(learned**2) + np.mean(deviations**2))
         expected = np.sqrt(2 / np.pi) * deviations / size
-        return parts.widen(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._farthest)
+        return parts.widen(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._max_distance)
 
     def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.abs(learned - other) / max(float(np.sqrt(np.mean(learned**2))), np.finfo(float).tiny)

@@ -287,7 +287,7 @@ class RichComponents(Staged):
             errors = PartErrors.missing("No component in several views is above the noise.")
         return _checks(plan, parts, errors, misfit, cumulants), errors
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """By the maps of the components in several views."""
         plan: Plan = fitted.recovered.plan
 

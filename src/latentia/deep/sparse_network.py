@@ -218,7 +218,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self.n_passes_ = 1 if fitted.moments.folds.leaders is None else 2
         self._warn()
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """By the columns that stand below units, on three quarters of the rows: half of them may lack units that all have."""
         if not self.n_splits:
             return None
@@ -228,7 +228,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             parts.append(ComponentView(_columns_below(fitted.recovery_of(part))))
         return mean_repeat_shares(ComponentView(_columns_below(fitted.model)), parts)
 
-    def _weighed(self, fitted: Fitted) -> np.ndarray:
+    def _component_shares(self, fitted: Fitted) -> np.ndarray:
         return shares_of(fitted.model)
 
     def _rows(self, blocks: Blocks) -> tuple[Rows, np.ndarray]:

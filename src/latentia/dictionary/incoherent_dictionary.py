@@ -156,7 +156,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         "atom_update": Choice("svd", "average"),
         "clique_order": Integer(3, 8),
     }
-    _nouns, _farthest = ("atom", "atoms", "rows"), float(np.sqrt(2))
+    _nouns, _max_distance = ("atom", "atoms", "rows"), float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", -1.0 - of.TOLERANCE, 1.0 + of.TOLERANCE)]
     usage_: Annotated[np.ndarray, of.shares("K")]
     errors_: Annotated[np.ndarray, of.numbers("R", 0.0)]
@@ -260,7 +260,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Codes of rows."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
     def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> np.ndarray:
         """Atoms of one feature too: heavy-tailed features that have nothing to do with each other give such."""
@@ -271,9 +271,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """Errors of parts, widened by what codes leave and where atoms come together; and a half's atoms on other rows."""
         measured = _measured(fitted, self.n_jobs)
         misfit, alike = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
-        parts = fitted.errors(self.n_splits).widen(misfit.bias(np.sqrt(2 - 2 * alike)), self._farthest)
+        parts = fitted.errors(self.n_splits).widen(misfit.bias(np.sqrt(2 - 2 * alike)), self._max_distance)
         together = measured.together()
-        parts = parts.widen(np.where(together > TOGETHER, _TURNED, 0.0), self._farthest)
+        parts = parts.widen(np.where(together > TOGETHER, _TURNED, 0.0), self._max_distance)
         checks = dictionary_checks(measured, parts, misfit, together, _offset(measured.rows))
         if self.n_splits:
             folds: Folds = fitted.moments

@@ -27,7 +27,7 @@ from ..moments import WIDEST, FramedSums, Sums, WideSums, check_width
 from ..passes import Blocks, Folds, deal_by_content
 from ..passes.dask import in_blocks
 from ..system.threads import one_blas_thread
-from .base import fitting, without_fit
+from .base import copy_unfitted, fitting
 from .records import attributes_of
 from .stages import Staged
 
@@ -72,7 +72,7 @@ class Receipt:
 class Additive(Staged):
     """Base of the estimators that are fitted on sums over rows.
 
-    A family writes `_of_sums`, and what else differs: `_read`, which its ``fit`` calls as well, and `_sums`.
+    A family writes `_moments_from_sums`, and what else differs: `_read`, which its ``fit`` calls as well, and `_sums`.
     """
 
     _order: ClassVar[int] = 4
@@ -102,21 +102,21 @@ class Additive(Staged):
         check_width(width)
         return FramedSums.of_blocks(rows, self._order, folds, like, **options)
 
-    def _of_sums(self, sums: Any) -> Any:
+    def _moments_from_sums(self, sums: Any) -> Any:
         """What ``_moments`` returns, from sums."""
         raise NotImplementedError
 
-    def _refined_on(self, moments: Any, rows: Any) -> Any:
+    def _add_refinement_rows(self, moments: Any, rows: Any) -> Any:
         """What ``_moments`` returns, with rows on which the answer is refined."""
         return moments
 
-    def _by_content(self, rows: Any) -> Folds:
+    def _assign_content_folds(self, rows: Any) -> Folds:
         """Groups of rows that hang on what is in a row alone."""
         return deal_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows), self._groups)
 
-    def _summed(self, rows: Any, like: Any) -> Any:
+    def _sum_rows(self, rows: Any, like: Any) -> Any:
         """Sums over rows, dealt by their content."""
-        return self._sums(rows, self._by_content(rows), like)
+        return self._sums(rows, self._assign_content_folds(rows), like)
 
     # --- adding and forgetting ----------------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class Additive(Staged):
             After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
         rows = None if refine_on is None else (refine_on,)
-        return self._changed((X,), refine_on=rows, sample_weight=sample_weight)
+        return self._update_rows((X,), refine_on=rows, sample_weight=sample_weight)
 
     def forget(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Receipt:
         """Take rows away again: the model is that of the remaining rows, and nothing in it depends on the removed ones.
@@ -172,15 +172,15 @@ class Additive(Staged):
         Receipt
             How many rows were removed, how many are left, and a digest of those removed.
         """
-        return self._forgotten((X,), sample_weight)
+        return self._forget_rows((X,), sample_weight)
 
-    def _forgotten(self, data: tuple[Any, ...], sample_weight: Any = None) -> Receipt:
+    def _forget_rows(self, data: tuple[Any, ...], sample_weight: Any = None) -> Receipt:
         before = self._kept()
         if before is None:
             raise LatentiaError("There is nothing to forget: the model has not been fitted.")
-        self._changed(data, -1, sample_weight=sample_weight)
+        self._update_rows(data, -1, sample_weight=sample_weight)
         left, rows = self.moments_.n_rows, weighted(self._rows_of(data), sample_weight)
-        return Receipt(before.n_rows - left, left, _digest(self._by_content(rows)))
+        return Receipt(before.n_rows - left, left, _digest(self._assign_content_folds(rows)))
 
     def _before(self, sign: int) -> Sums | None:
         """The sums that rows are added to; none after a fit that has kept none, which is said."""
@@ -203,7 +203,7 @@ class Additive(Staged):
             )
         return found
 
-    def _changed(
+    def _update_rows(
         self,
         data: tuple[Any, ...],
         sign: int = 1,
@@ -215,19 +215,19 @@ class Additive(Staged):
         before, reader = self._before(sign), copy(self)
         with one_blas_thread():
             blocks = weighted(reader._rows_of(data, reset=before is None), sample_weight)
-            sums = reader._summed(blocks, before)
+            sums = reader._sum_rows(blocks, before)
             total = sums if before is None else before.plus(sums, sign)
             rows = None if refine_on is None else reader._rows_of(refine_on)
         layout = _layout_of(reader)
-        return self._unlearned(total, layout) if rows is None else self._of_moments(total, layout, rows)
+        return self._set_sums(total, layout) if rows is None else self._of_moments(total, layout, rows)
 
     def _rows_of(self, data: tuple[Any, ...], reset: bool = False) -> Blocks:
         given, named = in_blocks(type(self)._read, data, {}, vars(self).get("vectorizer_"))
         return self._read(*given, **named, reset=reset)
 
-    def _unlearned(self, sums: Sums, layout: dict[str, Any]) -> Self:
+    def _set_sums(self, sums: Sums, layout: dict[str, Any]) -> Self:
         """The model of sums, to be learned when it is asked for."""
-        empty = without_fit(self)
+        empty = copy_unfitted(self)
         empty.__dict__ |= layout | {"moments_": sums, "_unsolved": True}
         self.__dict__ = empty.__dict__
         return self
@@ -262,7 +262,11 @@ class Additive(Staged):
         if rows is None and asked is not None:
             self.refine = 0
         try:
-            exact = self._of_sums(sums) if rows is None else self._refined_on(self._of_sums(sums), rows)
+            exact = (
+                self._moments_from_sums(sums)
+                if rows is None
+                else self._add_refinement_rows(self._moments_from_sums(sums), rows)
+            )
             super()._fit_stages(rows, exact, Folds(self._groups) if rows is None else self._assign_folds(rows))
         finally:
             if asked is not None:
@@ -270,7 +274,7 @@ class Additive(Staged):
 
     def _fit_stages(self, rows: Any, exact: Any = None, folds: Folds | None = None) -> Self:
         if exact is None and self.keep_moments:
-            return self._fit_sums(self._summed(rows, None), None)
+            return self._fit_sums(self._sum_rows(rows, None), None)
         return super()._fit_stages(rows, exact, folds)
 
 
@@ -301,7 +305,7 @@ def merge(models: Sequence[M]) -> M:
     for number, other in enumerate(others, 1):
         _check_alike(found, other, number)
         total = total.plus(_kept_by(other))
-    return found._unlearned(total, layout)
+    return found._set_sums(total, layout)
 
 
 def _kept_by(model: Any) -> Any:

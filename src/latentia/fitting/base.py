@@ -93,7 +93,7 @@ class Estimator(BaseEstimator):
         weights = getattr(self, "weights_", None)
         return weights if isinstance(weights, np.ndarray) and weights.ndim == 1 else None
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _read_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of ``fit``, read where they are not tables yet: once for all numbers of components."""
         return args, kwargs
 
@@ -195,9 +195,9 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
 
     @functools.wraps(fit)
     def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> E:
-        fresh = without_fit(self)
+        fresh = copy_unfitted(self)
         seed = seed_of(fresh.get_params(deep=False).get("random_state", 0))
-        given: Any = fresh._given(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
+        given: Any = fresh._read_arguments(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
         given = in_blocks(fit, *given)
 
         def identity() -> Identity:
@@ -225,7 +225,7 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
     return wrapper
 
 
-def without_fit(estimator: E) -> E:
+def copy_unfitted(estimator: E) -> E:
     """An estimator with the same parameters, which are checked, and nothing of a fit."""
     fresh: E = object.__new__(type(estimator))
     fresh.__dict__.update({name: value for name, value in estimator.__dict__.items() if not _learned(name)})

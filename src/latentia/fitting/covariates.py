@@ -22,7 +22,7 @@ from .base import Estimator, fitted
 _LEVEL = Number(0.0, 1.0)
 
 
-class WithCovariates(Estimator):
+class CovariateEffects(Estimator):
     """Models that can give memberships of rows without bias."""
 
     @abstractmethod
@@ -30,7 +30,7 @@ class WithCovariates(Estimator):
         """Of new rows."""
 
     @abstractmethod
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         """The memberships that people would use, shape (n_rows, K)."""
 
     def _names_of_components(self) -> list[str]:
@@ -169,7 +169,7 @@ class WithCovariates(Estimator):
             np.column_stack([members.shares, z])[rows], [*self._names_of_components(), *terms], of_rows[rows]
         )
         z = z / column_sizes(z[rows])
-        plain = np.column_stack([self._plugged_in(X), z - z[rows].mean(axis=0)])[rows]
+        plain = np.column_stack([self._plug_in_shares(X), z - z[rows].mean(axis=0)])[rows]
         levels = np.linalg.lstsq(plain, outcome[rows], rcond=None)[0][: members.shares.shape[1]]
         plug_in = np.stack([levels, levels - outcome[rows].mean()])
         return self._told(

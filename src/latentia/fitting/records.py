@@ -59,12 +59,12 @@ def attributes_of(cls: type) -> frozenset[str]:
     }
 
 
-def undeclared(model: Any) -> list[str]:
+def find_undeclared(model: Any) -> list[str]:
     """Places of what a fitted estimator keeps beside its parameters, and no declaration describes."""
     parameters = model.get_params(deep=False)
     state = {name: value for name, value in vars(model).items() if name not in parameters and name not in _APART}
     open_ones = {leaf.place for leaf in _leaves(model, state) if leaf.is_open}
-    parts = [place for value in state.values() if isinstance(value, BaseEstimator) for place in undeclared(value)]
+    parts = [place for value in state.values() if isinstance(value, BaseEstimator) for place in find_undeclared(value)]
     return sorted(open_ones | set(parts) | (state.keys() - attributes_of(type(model))))
 
 

@@ -170,7 +170,7 @@ class Fitted:
             (np.mean(errors_of_parts, axis=0) for errors_of_parts in estimates),
             key=lambda errors_of_parts: float(errors_of_parts.mean()),
         )
-        return PartErrors(np.minimum(errors, self.method._farthest), n_parts, n_failed, reason)
+        return PartErrors(np.minimum(errors, self.method._max_distance), n_parts, n_failed, reason)
 
     def halves(self, n_splits: int) -> list[tuple[Any, Any]]:
         """Return pairs of answers for the halves of each split, where both halves can be fitted."""
@@ -203,7 +203,7 @@ class Fitted:
             return self.method._component_view(self) if self.compared and self.rows is not None else None
 
     @cached_property
-    def compared_rows(self) -> Blocks:
+    def comparison_rows(self) -> Blocks:
         """Sample of the rows on which the answers of subsets are compared."""
         return Blocks.from_array(*sample_rows(self.rows, _READ))
 
@@ -260,7 +260,7 @@ class Staged(Estimator):
     """True if ``sample`` draws rows with all of their noise."""
 
     @property
-    def _farthest(self) -> float:
+    def _max_distance(self) -> float:
         """Largest possible distance of two components."""
         return np.inf
 
@@ -312,12 +312,12 @@ class Staged(Estimator):
         raise NotImplementedError
 
     def _component_view(self, fitted: Fitted) -> ComponentView | None:
-        """Return the view of the components on ``fitted.compared_rows``; None for an estimator of a single number."""
+        """Return the view of the components on ``fitted.comparison_rows``; None for an estimator of a single number."""
         if not hasattr(self, "predict_proba") or not isinstance(fitted.rows, Blocks):
             return None
-        return ComponentView(np.asarray(self.predict_proba(fitted.compared_rows)).T)
+        return ComponentView(np.asarray(self.predict_proba(fitted.comparison_rows)).T)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         """Return some rows, and as many drawn from the model with their design; None if the family cannot draw rows.
 
         By default those of ``sample``, where that has an estimator of complete tables.
@@ -332,11 +332,11 @@ class Staged(Estimator):
         drawn = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn, dtype=np.float64)
         return RealAndSimulated(rows, drawn, self.column_names or ()) if drawn.shape == rows.shape else None
 
-    def _weighed(self, fitted: Fitted) -> np.ndarray | None:
+    def _component_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Return the share of the data of each component, shape (K,), if no fitted attribute holds it."""
         return None
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Return how much of each component repeats on other rows, shape (K,)."""
         return fitted.found_again()
 
@@ -375,11 +375,11 @@ class Staged(Estimator):
         """Add entries of all other columns to the fitted arrays."""
         raise NotImplementedError
 
-    def _simulated_checks(self, fitted: Fitted) -> list[Check]:
+    def _simulation_checks(self, fitted: Fitted) -> list[Check]:
         """Compare rows that are drawn from the model with real ones."""
         if fitted.rows is None or not getattr(self, "n_splits", 0):
             return []
-        tables = self._real_and_drawn(fitted, np.random.default_rng([self._seed, 107]))
+        tables = self._real_and_simulated(fitted, np.random.default_rng([self._seed, 107]))
         return [] if tables is None else simulation_checks(tables, self._seed, self._nouns[2].removesuffix("s"))
 
     def _fit_stages(self, rows: Any, exact: Any = None, folds: Folds | None = None) -> Self:
@@ -390,12 +390,12 @@ class Staged(Estimator):
         evidence = self._checks(fitted)
         if not isinstance(evidence, Evidence):
             checks, parts = evidence
-            evidence = Evidence(checks, parts.errors, shares=self._weighed(fitted))
+            evidence = Evidence(checks, parts.errors, shares=self._component_shares(fitted))
         components = evidence.of_components
         components.rival = fitted.rival
-        components.checks = self._simulated_checks(fitted) + components.checks
+        components.checks = self._simulation_checks(fitted) + components.checks
         if components.found_again is None:
-            repeated = self._found_again(fitted)
+            repeated = self._repeat_shares(fitted)
             if repeated is not None:
                 components.found_again = discount_repeats(repeated, self._may_be_nothing(fitted, components.checks))
         if fitted.rows is None:

@@ -196,7 +196,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         "n_components": OrNone(Integer(1)), "whiten": Choice("unit-variance", "arbitrary-variance", False),
         "noise": OrNone(Choice("auto", "gaussian")),
     }  # fmt: skip
-    _compared, _farthest, _spare = ("components_", "mixing_"), 1.0, _OVERSAMPLE
+    _compared, _max_distance, _spare = ("components_", "mixing_"), 1.0, _OVERSAMPLE
     _nouns = ("source", "sources", "rows")
     components_: Annotated[np.ndarray, of.numbers("K V")]
     mixing_: Annotated[np.ndarray, of.numbers("V K")]
@@ -297,7 +297,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         sums = accumulate(rows, statistic, **options)
         return _Moments.checked(columns, size, statistic, sums, n_passes + 2, self.whiten is False)
 
-    def _of_sums(self, sums: FramedSums | WideSums) -> _Moments:
+    def _moments_from_sums(self, sums: FramedSums | WideSums) -> _Moments:
         """The same as of rows, in one pass."""
         columns = sums.columns
         size = self._count(columns)
@@ -349,8 +349,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             fitted.rival = _RIVAL
             apart = np.round(_crosstalk(found.rival.matrix @ fitted.model.inverse), 4)  # Later digits are of rounding.
             own = (_LOOSER * parts.errors) ** 2
-            parts = parts.widen(np.sqrt(np.maximum(apart**2 - own, 0.0)), self._farthest)
-        parts = parts.widen(np.full(moments.size, cumulant.bias), self._farthest)
+            parts = parts.widen(np.sqrt(np.maximum(apart**2 - own, 0.0)), self._max_distance)
+        parts = parts.widen(np.full(moments.size, cumulant.bias), self._max_distance)
         if parts.errors is not None:
             parts = replace(parts, errors=np.maximum(parts.errors, cumulant.turned))
         return [*_checks(found, moments, parts, cumulant), *_converged(fitted.model)], parts
@@ -360,9 +360,9 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """The sources of rows."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated:
         """Rows whose sources are those of different rows: of sources whose laws are not known it asks for independence.
 
         Noise of twice the expected error hides what sources have of each other by that.

@@ -198,7 +198,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     (2, 500)
     """
 
-    _compared, _farthest = ("_matrix",), 2.0
+    _compared, _max_distance = ("_matrix",), 2.0
     _nouns = ("matrix", "matrices", "pairs")
     _constraints: ClassVar = {
         "n_components": Integer(1),  # an upper end: shrinkage finds the rank
@@ -283,7 +283,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     def _read(self, C: Any, *, reset: bool = True) -> sparse.csr_array:
         return square_counts(C) if self.symmetric else pair_counts(C)
 
-    def _summed(self, rows: sparse.csr_array, like: PairSums | None) -> PairSums:
+    def _sum_rows(self, rows: sparse.csr_array, like: PairSums | None) -> PairSums:
         return PairSums.of(rows)
 
     def _fit_sums(self, sums: PairSums, rows: Any) -> ProbabilityMatrix:
@@ -370,7 +370,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
             checks = ordered_checks(found[1], directions, self.n_pairs_, error, moments.held_out) + part_checks(parts)
         return checks, replace(parts, errors=np.array([error]))
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """By how much more often pairs come than by chance, of some cells."""
         halves = [half for pair in fitted.halves(min(self.n_splits, 1)) for half in pair]
         if not halves:

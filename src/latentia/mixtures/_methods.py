@@ -15,14 +15,14 @@ from .. import _fields as of
 from .._validation import weighted_mean
 from ..evidence import ComponentView, RealAndSimulated
 from ..fitting.base import fitted
-from ..fitting.covariates import WithCovariates
+from ..fitting.covariates import CovariateEffects
 from ..fitting.stages import Fitted
 from ..likelihood import normalised
 from ..passes import sample_rows
 from ._corrected import ClassMemberships, confusions
 
 
-class MixtureMethods(WithCovariates):
+class MixtureMethods(CovariateEffects):
     """Methods of mixtures, from joint log-densities, and the number of free parameters."""
 
     weights_: Annotated[np.ndarray, of.distributions("K")]
@@ -44,9 +44,9 @@ class MixtureMethods(WithCovariates):
 
     def _component_view(self, fitted: Fitted) -> ComponentView | None:
         """Probabilities of the components of rows."""
-        return ComponentView(self.predict_proba(fitted.compared_rows).T)
+        return ComponentView(self.predict_proba(fitted.comparison_rows).T)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         """Of complete rows of numbers, where the mixture is one of Gaussians."""
         rows, mixture = sample_rows(fitted.rows)[0], getattr(self, "_mixture", None)
         if mixture is None or self._gaps is not None or sparse.issparse(rows):
@@ -74,7 +74,7 @@ class MixtureMethods(WithCovariates):
         k = len(self.weights_)
         return ClassMemberships(self._log_densities(X), vars(self).get("_confusions", np.empty((0, k, k))))
 
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         return np.eye(len(self.weights_))[self.predict(X)]
 
     def _log_densities(self, X: Any) -> np.ndarray:
@@ -86,8 +86,8 @@ class MixtureMethods(WithCovariates):
         k, halves = len(self.weights_), [one for pair in fitted.halves(n_splits) for one in pair] if n_splits else []
         self._confusions = np.empty((0, k, k))
         if halves:
-            densities = [self._answered(fitted, one)._log_densities(fitted.compared_rows) for one in halves]
-            self._confusions = confusions(self._log_densities(fitted.compared_rows), densities)
+            densities = [self._answered(fitted, one)._log_densities(fitted.comparison_rows) for one in halves]
+            self._confusions = confusions(self._log_densities(fitted.comparison_rows), densities)
 
     def _answered(self, fitted: Fitted, answer: Any) -> Self:
         """The estimator with another answer."""

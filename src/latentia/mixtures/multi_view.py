@@ -379,7 +379,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         """Probabilities of the components of rows, or without a likelihood their coordinates in the space of the means."""
         if self._emissions is not None:
             return super()._component_view(fitted)
-        tables = sample_rows(fitted.compared_rows)
+        tables = sample_rows(fitted.comparison_rows)
         return ComponentView(linear_shares(*linear_scores(tables, self.means_, self.weights_, self._scales)))
 
     @property

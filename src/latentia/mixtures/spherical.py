@@ -280,7 +280,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             )  # fmt: skip
         return super()._sums(rows, folds, like)
 
-    def _of_sums(self, sums: FramedSums | WideSums) -> Moments:
+    def _moments_from_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)
         return Moments.of_sums(sums, self.n_components)
 

@@ -334,7 +334,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         return ComponentView(posterior_of(documents, parts, topics).T, ordered=False)
 
     @property
-    def _farthest(self) -> float:
+    def _max_distance(self) -> float:
         return 2.0
 
     def _cost(self) -> Literal["free", "algebra", "passes"]:

@@ -61,7 +61,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Weights of rows; beyond the row's size, which all weights follow, where rows may have any."""
-        weights = np.asarray(self.transform(fitted.compared_rows))
+        weights = np.asarray(self.transform(fitted.comparison_rows))
         return ComponentView((weights if self.mixing_kind_ == "simplex" else _beyond_size(weights, self.components_)).T)
 
     @fitted

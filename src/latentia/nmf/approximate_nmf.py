@@ -140,7 +140,7 @@ class ApproximateNMF(FactorModel):
     """
 
     _constraints: ClassVar = {"n_init": Integer(1), "tol": Number(0)}
-    _farthest = float(np.sqrt(2))
+    _max_distance = float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
     starts_: Annotated[np.ndarray, of.numbers("*", 0.0)]
     lower_bound_: Annotated[float, of.number(0.0)]
@@ -297,7 +297,7 @@ class ApproximateNMF(FactorModel):
         parts = fitted.errors(self.n_splits)
         if parts.errors is not None and found.others:
             others = [component_distances(found.components, one, "cone") for one in found.others]
-            parts = parts.widen(np.mean(others, axis=0), self._farthest)
+            parts = parts.widen(np.mean(others, axis=0), self._max_distance)
         rows = dense(sample_rows(fitted.rows, _SAMPLE)[0]) / found.unit
         weights = row_weights(rows, found.components, "cone", self.n_jobs)
         limit, apart = trusted_error(found.components, "cone")
@@ -307,7 +307,7 @@ class ApproximateNMF(FactorModel):
         misfit = structure(whole, found.components, "cone", self._seed)
         clipped = noise_bias(rows, found.components, self.n_splits, self._seed, self.n_jobs)
         for shared in (freedom(found.components, weights), clipped, bend.bias, misfit.bias(apart)):
-            parts = parts.widen(shared, self._farthest)
+            parts = parts.widen(shared, self._max_distance)
         return self._lines(found, rows, weights, parts, limit, bend, misfit), parts
 
     def _lines(

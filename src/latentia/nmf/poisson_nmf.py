@@ -137,7 +137,7 @@ class PoissonNMF(FactorModel):
     """
 
     _constraints: ClassVar = {"max_iter": Integer(1), "tol": Number(0)}
-    _farthest = float(np.sqrt(2))
+    _max_distance = float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
@@ -258,7 +258,7 @@ class PoissonNMF(FactorModel):
         free, misfit = freedom(found.components, weights), _misfit(rows, weights, found.components, self._seed)
         bias, dispersion = self._drawn_again(rows, found.components, weights)
         for shared in (free, misfit.bias(apart), bias):
-            parts = parts.widen(shared, self._farthest)
+            parts = parts.widen(shared, self._max_distance)
         share = fitted.recovered[0].n_missing / (fitted.rows.n_rows * rows.shape[1])
         gaps = gaps_checks(share, LEFT_OUT, rows, partial(_expected, rows, found.components, self.n_jobs), self._seed)
         return self._lines(fitted, parts, limit, weights, free, misfit) + dispersion + gaps, parts

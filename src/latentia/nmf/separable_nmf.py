@@ -339,7 +339,7 @@ class SeparableNMF(FactorModel):
         expect = by_other_columns(some, components, fitted.recovered.points.mixing, self.n_jobs)
         return gaps_checks(float(self._gaps.mean()), _COMPLETED, some, expect, self._seed)
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """By the weights of rows, on halves of them: a component is in a half that has another row like it."""
         folds, halves = assign_folds(fitted.rows, self._seed), []
         settings = {"method": self.method_, "mixing": self.mixing_kind_, "refine": 0}

@@ -237,7 +237,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         n_samples, rng = check_size(n_samples, "n_samples"), np.random.default_rng(seed_of(random_state))
         return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_samples, rng)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         (rows,) = sample_rows(fitted.rows)
         if rows.shape[1] > _MOST_DRAWN:
             return None

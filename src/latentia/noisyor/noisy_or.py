@@ -202,7 +202,7 @@ class NoisyOr(NetworkMethods, Additive):
     """
 
     _nouns = ("cause", "causes", "rows")
-    _compared, _farthest = ("weights_",), _MOST_ERROR
+    _compared, _max_distance = ("weights_",), _MOST_ERROR
     _constraints: ClassVar = {
         "n_components": OrNone(Sizes()),
         "prior": OrNone(Number(0, 1)),
@@ -328,7 +328,7 @@ class NoisyOr(NetworkMethods, Additive):
         """All triples of findings."""
         return kept_counts(rows, folds, self._column_names, self.n_jobs, self.verbose and "reading")
 
-    def _of_sums(self, sums: CountSums) -> _Moments:
+    def _moments_from_sums(self, sums: CountSums) -> _Moments:
         """The same as of rows."""
         _check_rows(sums.n_rows)
         return self._of_counts(KeptAbsences(sums, self.n_jobs), Folds(seed=self._seed))

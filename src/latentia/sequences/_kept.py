@@ -57,7 +57,7 @@ class AdditiveSequences(Additive):
         DroppedDataWarning
             After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
-        return self._changed((X, lengths), refine_on=refine_on)
+        return self._update_rows((X, lengths), refine_on=refine_on)
 
     def forget(self, X: Any, lengths: Any = None) -> Receipt:  # type: ignore[override]
         """Take sequences away again: the model is that of the remaining ones, and nothing in it depends on the removed ones.
@@ -76,7 +76,7 @@ class AdditiveSequences(Additive):
         Receipt
             How many steps were removed, how many are left, and a digest of those removed.
         """
-        return self._forgotten((X, lengths))
+        return self._forget_rows((X, lengths))
 
 
 def by_content(blocks: Blocks, n: int = 4) -> Folds:

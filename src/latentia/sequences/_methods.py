@@ -30,7 +30,7 @@ class ChainMethods(Estimator):
     n_iter_: Annotated[int, of.count()]
     converged_: bool
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         kind = vars(self).get("_kind")
         return None if kind is None else drawn_steps(self, kind, fitted.rows.observed, rng)
 

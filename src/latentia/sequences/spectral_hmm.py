@@ -328,7 +328,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             kind, columns.mean, deviations, statistic, sums, starts, folds, n_passes, whole, seen, scaling.most, share
         )
 
-    def _by_content(self, rows: _Steps) -> Folds:
+    def _assign_content_folds(self, rows: _Steps) -> Folds:
         return by_content(rows.observed)
 
     def _sums(self, rows: _Steps, folds: Folds, like: Any) -> CountSums:
@@ -342,7 +342,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         check_symbols(len(self.symbols_), _MOST_SYMBOLS)
         return view_sums(rows.observed, folds, len(self.symbols_), n_jobs=self.n_jobs, progress=self.verbose)
 
-    def _of_sums(self, sums: CountSums) -> _Moments:
+    def _moments_from_sums(self, sums: CountSums) -> _Moments:
         """The same as of rows, in one pass."""
         self._kind, tables = Symbols(self.symbols_), sums.tables
         marginal, lengths = tables["symbols"] / sums.n_rows, lengths_of(sums)
@@ -413,7 +413,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         return ComponentView(np.vstack(found).T, ordered=False)
 
     @property
-    def _farthest(self) -> float:
+    def _max_distance(self) -> float:
         return self._kind.most
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
@@ -428,7 +428,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if parts.errors is not None and self.refine:
             changes = _changes(refined.parameters, moments, fitted.rows, self.n_jobs)
             lines = _over_time(changes, parts.errors)
-            errors = np.minimum(np.maximum(parts.errors, changes), self._farthest)
+            errors = np.minimum(np.maximum(parts.errors, changes), self._max_distance)
             if isinstance(moments.kind, Symbols) and refined.refinement.converged:
                 more, misses = _one_more(refined.parameters, moments, fitted.rows)
                 lines, errors = [*lines, more], np.maximum(errors, misses)

@@ -235,14 +235,14 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     def _assign_folds(self, rows: _Sequences) -> Folds:
         return Folds(self.cross_fit, self._seed)
 
-    def _by_content(self, rows: _Sequences) -> Folds:
+    def _assign_content_folds(self, rows: _Sequences) -> Folds:
         return by_content(rows.blocks, self.cross_fit)
 
     def _sums(self, rows: _Sequences, folds: Folds, like: Any) -> CountSums:
         check_symbols(len(self.symbols_), _MOST_SYMBOLS)
         return pair_sums(rows.blocks, folds, len(self.symbols_))
 
-    def _of_sums(self, sums: CountSums) -> Steps:
+    def _moments_from_sums(self, sums: CountSums) -> Steps:
         return steps_of_sums(sums)
 
     def _moments(self, rows: _Sequences, folds: Folds) -> Steps:
@@ -293,7 +293,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         against = [] if chain is None else self._pairs.against_frequencies(first, steps)
         return [*chain_checks(measured, steps.n), *convergence_checks(fitted.model.refinement), *against], parts
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """By how the symbols of the two states differ, over the noise of their frequencies."""
         found: Found = fitted.recovered.found
         if found.chain is None or not self.n_splits:

@@ -17,7 +17,7 @@ from .._validation import check_vocabulary, column_names, table_blocks, times_of
 from ..evidence import ComponentView
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..fitting.base import check_size, fitted
-from ..fitting.covariates import WithCovariates
+from ..fitting.covariates import CovariateEffects
 from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, WordSampler, fold_in
 from ..metrics import completion_log_likelihood
@@ -47,7 +47,7 @@ class WithWords(TopicTables):
     _word_order: Annotated[np.ndarray, of.optional(of.places("K *", "V"))]
     _n_features_out: Annotated[int, of.size("K")]
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _read_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         X = args[0] if args else kwargs.get("X")
         if is_collection(X):
             if type(X).__name__ != "Bag":
@@ -144,7 +144,7 @@ class WithWords(TopicTables):
         return tags
 
 
-class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
+class OfDocuments(InGroups, CovariateEffects, TransformerMixin, WithWords):
     """Base of models fitted on counts of words alone."""
 
     _compared: ClassVar = ("components_", "vectorizer_")
@@ -159,7 +159,7 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Shares of the topics in documents, and the words that tables show of them."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, self.word_columns(_WORDS_READ))
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, self.word_columns(_WORDS_READ))
 
     def _order_words(self, fitted: Fitted, length: float) -> None:
         """Choose the words to show, by the documents of the fit of this mean length, or as many as are read into memory."""
@@ -172,7 +172,7 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, WithWords):
         by_words = unmixing(self.components_, self._shares() @ self.components_)
         return DocumentMemberships(lambda: self._tables(blocks), by_words, self._confusions)
 
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         return np.asarray(self.transform(X))
 
     def _names_of_components(self) -> list[str]:

@@ -234,7 +234,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         "dirichlet": Choice("likelihood", "moments"),
         "tol": _GAP,
     }
-    _farthest: ClassVar = 2.0
+    _max_distance: ClassVar = 2.0
     topic_covariance_: Annotated[np.ndarray, of.numbers("K K")]
     anchors_: Annotated[np.ndarray, of.places("K", below="V")]
     anchor_words_: Annotated[list[list[Any]], of.Field(types=("int64", "int32", "str"))]
@@ -326,7 +326,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         free = self._steps == "auto" and not choice.given
         return self._with_refiner(_Counted(sketches, words, documents, choice, order, self.n_components, free))
 
-    def _of_sums(self, sums: CorpusSums) -> _Counted:
+    def _moments_from_sums(self, sums: CorpusSums) -> _Counted:
         """Of all words, without a sample of documents: rare words are not merged."""
         counted = sums.words
         documents = count_documents(counted, sums.n_rows)
@@ -360,7 +360,7 @@ class AnchorTopics(Admixture, AddedDocuments):
         parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.missing(unmeasured)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
         others = [] if parts.errors is None or fitted.rows is None else self._of_other_documents(fitted)
-        parts = with_spread(parts, learned, fitted.recovered.topics, others).widen(bias, self._farthest)
+        parts = with_spread(parts, learned, fitted.recovered.topics, others).widen(bias, self._max_distance)
         return [*self._of_anchors(parts), *others, *refinement_checks(learned)], parts
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:

@@ -37,7 +37,7 @@ from ..evidence.checks import REAL_OR_SIMULATED
 from ..exceptions import LatentiaError, NotSupportedWarning
 from ..families import estimator
 from ..fitting.base import Estimator, fitted, fitting, halves_of_rows
-from ..fitting.covariates import WithCovariates
+from ..fitting.covariates import CovariateEffects
 from ..metrics import word_probabilities
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks, assign_folds
@@ -88,7 +88,7 @@ class Frame:
         return _one_long(found) if self.unit else found
 
 
-class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
+class EmbeddingTopics(TransformerMixin, CovariateEffects, WithWords):
     """Topics of documents with embeddings, described by their words.
 
     Embeddings of a language model know which texts mean alike; a mixture finds the groups, and the words of their documents
@@ -237,14 +237,14 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         self._turned(coordinates)
         shares = self._shares_of(coordinates)
         self._tell(counts, shares)
-        self.evidence_ = self._weighed(counts, shares).bind(self)
+        self.evidence_ = self._component_shares(counts, shares).bind(self)
         return self
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _read_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         X, embeddings = _pair(*args, **kwargs)
         texts = texts_of(X)
         embeddings = self._embedded(texts) if embeddings is None else embeddings
-        counted, _ = super()._given((X if texts is None else texts,), {})
+        counted, _ = super()._read_arguments((X if texts is None else texts,), {})
         return (*counted, embeddings), {}
 
     def _candidates(self, X: Any, embeddings: Any = None) -> Sequence[int]:
@@ -319,7 +319,7 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         self.word_frequencies_ = word_probabilities(counts, np.ones((len(shares), 1)))[0]
         self._word_order = ordered_words(self.components_, self._others(), counts)
 
-    def _weighed(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
+    def _component_shares(self, counts: sparse.csr_array, shares: np.ndarray) -> Evidence:
         """The evidence of the groups, and whether the words identify them."""
         of_groups, labels = self.groups_.evidence_, shares.argmax(axis=1)
         self.recall_ = recall_of_words(
@@ -422,13 +422,13 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WithWords):
         return self._frame(self._table(X, embeddings)) @ self._frame.basis.T
 
     def _memberships(self, X: Any) -> Memberships:
-        if not isinstance(self.groups_, WithCovariates) or len(self._joined) < self._joined.shape[1]:
+        if not isinstance(self.groups_, CovariateEffects) or len(self._joined) < self._joined.shape[1]:
             raise LatentiaError(
                 'effects are measured of a mixture whose topics have not been merged: method="mixture".'
             )
         return self.groups_._memberships(self._frame(self._table(X)))
 
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         return np.asarray(self.transform(X))
 
     def _names_of_components(self) -> list[str]:

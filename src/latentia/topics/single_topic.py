@@ -204,7 +204,7 @@ class SingleTopicModel(OfDocuments, Staged):
     (5000,)
     """
 
-    _farthest: ClassVar = 2.0
+    _max_distance: ClassVar = 2.0
     weights_: Annotated[np.ndarray, of.distributions("K")]
     smoothing_: Annotated[np.ndarray, of.shares("K")]
 
@@ -285,7 +285,7 @@ class SingleTopicModel(OfDocuments, Staged):
         idle, lines = _idle(lambda groups: self._learned_from(fitted, groups), others, fitted, topics)
         several, more = self._of_several_topics(fitted, parts)
         bias = np.maximum(several, idle)
-        parts = parts.widen(np.hypot(misfit.bias(nearest_others(topics)), bias), self._farthest)
+        parts = parts.widen(np.hypot(misfit.bias(nearest_others(topics)), bias), self._max_distance)
         checks = moment_checks(refined, recovered.fit, moments, moments.of, parts, misfit)
         checks += [*more, *lines, *(_settled(refined) if self._steps else [])]
         return checks + self._of_other_documents(fitted, others), parts

@@ -199,7 +199,7 @@ class SpectralLDA(Admixture, Staged):
     """
 
     _constraints: ClassVar = {"alpha0": OrNone(Number(1e-6, 1e6, "both"))}
-    _farthest: ClassVar = 2.0
+    _max_distance: ClassVar = 2.0
     alpha0_: Annotated[float, of.number(0.0)]
 
     def __init__(
@@ -332,7 +332,7 @@ class SpectralLDA(Admixture, Staged):
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
         others = self._of_other_documents(fitted)
         parts = with_spread(parts, refined.parameters.refined, recovered.found.topics, others)
-        parts = parts.widen(bias, self._farthest)
+        parts = parts.widen(bias, self._max_distance)
         return [
             *moment_checks(refined, recovered.fit, corpus, moments.of, parts, misfit),
             *others,

@@ -8,7 +8,7 @@ from contract import CASES
 from scipy import sparse
 
 import latentia
-from latentia._manifest import _describe_statement, _plain
+from latentia._manifest import _convert_setting, _describe_argument
 from latentia.communities import MixedMembershipBlockModel
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
@@ -110,7 +110,7 @@ def changed_forms():
 
 def test_arguments_that_differ_in_a_number_have_other_records():
     for name, (one, same, other) in changed_forms().items():
-        first, again, changed = (json.dumps(_describe_statement(value, "X")) for value in (one, same, other))
+        first, again, changed = (json.dumps(_describe_argument(value, "X")) for value in (one, same, other))
         assert first == again, name
         assert first != changed, name
 
@@ -120,14 +120,14 @@ def test_arguments_that_differ_in_a_number_have_other_records():
 )
 def test_what_cannot_be_described_is_refused(value):
     with pytest.raises(LatentiaError, match="holds what no manifest describes"):
-        _describe_statement(value, "X")
+        _describe_argument(value, "X")
 
 
 def test_settings_are_described_by_what_they_are():
     model = SphericalGaussianMixture(1, n_splits=0).fit(np.random.default_rng(0).normal(size=(20, 2)))
-    assert _plain(WordVectorizer(min_df=3)) != _plain(WordVectorizer(min_df=4))
-    assert _plain(np.mean) != _plain(np.std)
-    assert _plain(range(2, 4)) == [2, 3]
+    assert _convert_setting(WordVectorizer(min_df=3)) != _convert_setting(WordVectorizer(min_df=4))
+    assert _convert_setting(np.mean) != _convert_setting(np.std)
+    assert _convert_setting(range(2, 4)) == [2, 3]
     assert latentia.verify(latentia.manifest(model), model) == []
 
 

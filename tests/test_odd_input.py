@@ -163,7 +163,7 @@ def test_numbers_that_are_missing_are_told_with_their_place(world):
     masked = np.ma.masked_array(dense(world), mask=np.isnan(table))
     for data, column in ((table, "1"), (frame(table), "'c1'"), (masked, "1")):
         for use in world.uses:
-            with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN, and a number is needed") as error:
+            with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN; expected a number") as error:
                 getattr(fitted(world), use)(data)
             assert "Gradient" not in str(error.value)
 

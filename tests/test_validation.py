@@ -68,7 +68,7 @@ def test_missing_numbers():
     gap = with_entry(table(), np.nan).astype(float)
     masked = np.ma.masked_array(table(), mask=np.isnan(gap))
     for given, column in ((gap, "1"), (frame(gap), "'c1'"), (masked, "1")):
-        with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN, and a number is needed"):
+        with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN; expected a number"):
             number_table(given)
         np.testing.assert_array_equal(number_table(given, missing=True), gap)
     with pytest.raises(LatentiaError, match="NaN"):

@@ -68,7 +68,7 @@ def test_several_images_are_drawn_from_alike(rng):
     ("images", "options", "message"),
     [
         (np.ones((4, 9)), {"size": 5}, "size=5: An image has 4 x 9 pixels, and patches of 5 x 5 do not fit into it"),
-        (np.ones((9, 9)), {"size": 0}, "size=0: a whole number of at least 1 is needed"),
+        (np.ones((9, 9)), {"size": 0}, "size=0: expected a whole number of at least 1"),
         (np.ones((9, 9)), {"stride": 0}, "stride=0: a whole number"),
         (np.ones((9, 9)), {"n_patches": 0}, "n_patches=0: a whole number"),
         ([], {}, "There are no images"),

@@ -29,7 +29,7 @@ def test_what_parts_share_stays():
 
 @pytest.mark.parametrize("error", [0.0, -1.0, np.nan, "a"])
 def test_an_error_is_above_zero(error):
-    with pytest.raises(LatentiaError, match="a number above 0 is needed"):
+    with pytest.raises(LatentiaError, match="expected a number above 0"):
         evidence([0.5]).rows_needed(error)
 
 

@@ -260,7 +260,7 @@ def test_the_table_of_evidence(fitted, data):
         (np.ones(4), "C has one dimension"),
         (np.zeros((3, 3)), "all counts are zero"),
         (np.array([[0, 1], [-2, 0]]), r"-2(\.0)? in row 1, column 0: counts must not be negative"),
-        (np.array([[0, 1], [3, np.nan]]), "Row 1, column 1 of C: NaN, and a number is needed"),
+        (np.array([[0, 1], [3, np.nan]]), "Row 1, column 1 of C: NaN; expected a number"),
         (Blocks.from_array(np.array([[0, np.inf], [3, 1.0]])), "inf in row 0, column 1"),
         (np.array([["a", "b"], ["c", "d"]]), "Row 0, column 0 of C: 'a' is text"),
         (np.ones((3, 3)), "n_components=10: 3 words carry a rank of at most 3"),
@@ -304,10 +304,10 @@ def test_bad_text(tmp_path):
     [
         ({"n_components": 0}, "n_components=0"),
         ({"method": "svd"}, "method='svd'"),
-        ({"tau": 0.0}, "tau=0.0: a number above 0 is needed"),
+        ({"tau": 0.0}, "tau=0.0: expected a number above 0"),
         ({"tau": True}, "tau=True"),
         ({"tau": np.nan}, "tau=nan"),
-        ({"floor": 1.0}, "floor=1.0: a number of at least 0 and below 1 is needed"),
+        ({"floor": 1.0}, "floor=1.0: expected a number of at least 0 and below 1"),
         ({"pseudo_counts": -1}, "pseudo_counts=-1"),
         ({"refine": -1}, "refine=-1"),
         ({"refine": 1, "method": "binned"}, "refine=1: refinement starts from the shrunk spectrum: leave method out"),
@@ -327,7 +327,7 @@ def test_bad_parameters(data, options, message):
 @pytest.mark.parametrize(
     ("constants", "message"),
     [
-        ({"ratio": 1.0}, "ratio=1.0: a number above 1 is needed"),
+        ({"ratio": 1.0}, "ratio=1.0: expected a number above 1"),
         ({"fill": "mean"}, "fill='mean': use one of 'rank-one', 'zero'"),
         ({"first_bin": "4"}, "first_bin='4'"),
         ({"w_min": 0}, "w_min=0"),

@@ -97,7 +97,7 @@ def test_columns_without_cells_and_cells_of_counts_are_refused():
     with pytest.raises(LatentiaError, match="column 2 has no entry"):
         SpectralHMM(3).fit(np.where(np.arange(4) == 2, np.nan, X))
     counts = np.where(np.isnan(gappy), np.nan, np.abs(X).round())
-    with pytest.raises(LatentiaError, match="NaN, and a number is needed"):
+    with pytest.raises(LatentiaError, match="NaN; expected a number"):
         SpectralHMM(3, kind="counts").fit(counts)
     with pytest.raises(LatentiaError, match="too few to be split"):
         SpectralHMM(2).fit(X[:6])

@@ -31,7 +31,7 @@ class Weights:
     """
 
     root: bool
-    dispersion: Annotated[float, of.number(of.LEAST)]
+    dispersion: Annotated[float, of.number(of.MIN_MAGNITUDE)]
 
     @classmethod
     def of(cls, table: sparse.csr_array) -> Weights:

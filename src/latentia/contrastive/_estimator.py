@@ -38,7 +38,7 @@ _TOLD = 0.25  # of the noise, from which on a shared direction is told from none
 class Order:
     """The order of the cumulants: 3, 4 or "auto"."""
 
-    needed: str = "3, 4 or 'auto' is needed"
+    expectation: str = "expected 3, 4 or 'auto'"
 
     def allows(self, value: Any) -> bool:
         return (isinstance(value, str) and value == "auto") or Integer(3, 4).allows(value)
@@ -48,7 +48,7 @@ class Order:
 class KnownMap:
     """The linear map: a table, "identity", or None where it is to be learned."""
 
-    needed: str = "None, 'identity' or an array of shape (d_v, d_u) is needed"
+    expectation: str = "expected None, 'identity' or an array of shape (d_v, d_u)"
 
     def allows(self, value: Any) -> bool:
         return value is None or (value == "identity" if isinstance(value, str) else np.ndim(value) == 2)
@@ -164,7 +164,7 @@ class ContrastiveEstimator(AddedViews):
             setattr(self, name, of_u.coefficients(getattr(self, name)))
         if "_scale" in vars(self):  # errors are of columns; no other is said to be better than the worst of them
             scale: np.ndarray = vars(self)["_scale"]
-            self.__dict__["_scale"] = np.maximum(of_u.coefficients(scale), of.LEAST)
+            self.__dict__["_scale"] = np.maximum(of_u.coefficients(scale), of.MIN_MAGNITUDE)
             evidence = self.evidence_
             for name, worst in (("component_errors", np.max), ("found_again", np.min), ("shares", np.min)):
                 values = getattr(evidence, name)

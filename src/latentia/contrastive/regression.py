@@ -104,7 +104,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     naive_coef_: Annotated[np.ndarray, of.numbers("V")]
     intercept_: Annotated[float, of.number()]
     evidence_: Annotated[Evidence, of.Letters({"K": "V"})]
-    _scale: Annotated[np.ndarray, of.numbers("V", of.LEAST)]
+    _scale: Annotated[np.ndarray, of.numbers("V", of.MIN_MAGNITUDE)]
 
     def __init__(
         self,

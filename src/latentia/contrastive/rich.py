@@ -164,7 +164,7 @@ class RichComponents(Staged):
     zero_test_: Annotated[np.ndarray, of.numbers("J")]
     linear_maps_: Annotated[dict[tuple[int, int], np.ndarray], of.numbers("V V")]
     evidence_: Annotated[Evidence, of.Letters({"K": "N"})]
-    _scale: Annotated[np.ndarray, of.numbers("I V", of.LEAST)]
+    _scale: Annotated[np.ndarray, of.numbers("I V", of.MIN_MAGNITUDE)]
     _cumulants: Annotated[dict[tuple[int, int], np.ndarray], of.numbers("...")]
     _spans: Annotated[list[ColumnSpan], of.optional(of.Field())]
 

@@ -126,7 +126,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     undetermined_: Annotated[list[sparse.csr_array], of.sparse_matrix("U# W#", "bool")]
     densities_: Annotated[list[np.ndarray], of.shares("U#")]
     observed_density_: Annotated[float, of.share()]
-    scale_: Annotated[np.ndarray | None, of.numbers("V", of.LEAST)]
+    scale_: Annotated[np.ndarray | None, of.numbers("V", of.MIN_MAGNITUDE)]
     offset_: Annotated[np.ndarray | None, of.numbers("V")]
     noise_: Annotated[np.ndarray | None, of.numbers("V", 0.0)]
     variance_: Annotated[np.ndarray | None, of.numbers("V", 0.0)]
@@ -175,7 +175,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If a parameter is out of its range, or if X has NaN, infinite entries, or with ``input_type="binary"`` others
             than 0 and 1.
         """
-        blocks = table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2)
+        blocks = table_blocks(self, X, reset=True, column_noun="columns", dtype="numeric", min_columns=2)
         return self._fit_stages(weighted(blocks, sample_weight))
 
     def _moments(self, rows: Blocks, folds: Folds) -> _Table:
@@ -283,7 +283,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If X has another number of columns than the data of the fit, or there is no such layer.
         """
         layers = self._layers(layer)
-        blocks = table_blocks(self, X, reset=False, what="columns", dtype="numeric")
+        blocks = table_blocks(self, X, reset=False, column_noun="columns", dtype="numeric")
         return encoded(self._rows(blocks)[0], layers, self.n_jobs).table()
 
     @fitted

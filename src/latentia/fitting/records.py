@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from .._fields import MOST, MOST_SINGLE, Field, Letters
+from .._fields import MAX_MAGNITUDE, MAX_SINGLE_MAGNITUDE, Field, Letters
 from .._parameters import check_parameters
 from .._validation import check_vocabulary
 from ..evidence import Evidence
@@ -213,7 +213,7 @@ def _has_type(dtype: np.dtype, types_: tuple[str, ...]) -> bool:
 
 
 def _check_numbers(place: str, array: np.ndarray, field: Field) -> None:
-    max_magnitude = np.float64(MOST if array.dtype != np.float32 else MOST_SINGLE)
+    max_magnitude = np.float64(MAX_MAGNITUDE if array.dtype != np.float32 else MAX_SINGLE_MAGNITUDE)
     if field.finite and not (np.abs(array) <= max_magnitude).all():
         raise LatentiaError(f"{place} has NaN, infinity or numbers out of range")
     low, high = field.low, field.high

@@ -153,7 +153,7 @@ class OrderedMatrix:
         if (self.seen is None) is not (self.given_up is None):
             raise LatentiaError("_matrix.seen is not what the discounts leave")
         for name, found in (("sums", self.sums), ("marginals", self.marginals)):  # which entries are divided by
-            if not found.any() or found[found > 0].min() < of.LEAST:
+            if not found.any() or found[found > 0].min() < of.MIN_MAGNITUDE:
                 raise LatentiaError(f"_matrix.{name} are nothing")
 
 

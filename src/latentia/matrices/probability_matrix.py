@@ -63,7 +63,7 @@ _HELD_OUT = 0.1  # share of the pairs that say whether to refine
 
 @dataclass(frozen=True)
 class _IsBinning:
-    needed: str = "a latentia.matrices.Binning is needed"
+    expectation: str = "expected a latentia.matrices.Binning"
 
     def allows(self, value: Any) -> bool:
         return isinstance(value, Binning)

@@ -38,7 +38,7 @@ _MANY = 20  # categories, which half as many as there are rows may be more than
 class Kinds:
     """One kind for all features, or kinds of columns: the values of ``distribution``."""
 
-    needed: str = (
+    expectation: str = (
         "use one of 'bernoulli', 'gaussian', 'mixed', or a list or dict that says 'gaussian', 'categorical' or 'poisson' of "
         "columns"
     )

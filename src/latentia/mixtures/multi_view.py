@@ -209,8 +209,8 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
     _compared = ("means_", "_scales", "_layout", "_columns")
     n_features_in_: Annotated[int, of.optional(of.count())]
     means_: Annotated[list[np.ndarray], of.numbers("K #")]
-    variances_: Annotated[list[np.ndarray], of.optional(of.numbers("K #", of.LEAST))]
-    _scales: Annotated[list[np.ndarray], of.numbers("#", of.LEAST)]
+    variances_: Annotated[list[np.ndarray], of.optional(of.numbers("K #", of.MIN_MAGNITUDE))]
+    _scales: Annotated[list[np.ndarray], of.numbers("#", of.MIN_MAGNITUDE)]
     _layout: _Layout
     _columns: Annotated[Columns | None, of.optional(of.Field())] = None
 
@@ -279,7 +279,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         self._layout, self._span = layout, span
         self.means_ = layout.split(span.points(np.hstack(self.means_)))
         if "variances_" in vars(self):
-            self.variances_ = layout.split(np.maximum(span.variances(np.hstack(self.variances_)), of.LEAST))
+            self.variances_ = layout.split(np.maximum(span.variances(np.hstack(self.variances_)), of.MIN_MAGNITUDE))
         self._scales = [_deviations(one.moments) for one in observed_columns(rows, n_jobs=self.n_jobs)]
         return self
 

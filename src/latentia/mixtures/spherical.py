@@ -190,7 +190,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     n_components_: Annotated[int, of.size("K")]
     covariance_type_: str
     means_: Annotated[np.ndarray, of.numbers("K V")]
-    variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
+    variance_: Annotated[np.ndarray, of.numbers("K", of.MIN_MAGNITUDE)]
     prior_strength_: Annotated[float, of.number(0.0)]
     _gaps: np.ndarray | None = None  # within a fit, the cells that are missing
     _scores: Sequence[ShapeScore] = ()  # within a fit, how likely held-out rows are under each shape
@@ -470,7 +470,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         if (None if found is None else np.shape(found)) != shape:
             raise LatentiaError(f"_covariances is not of shape {shape}")
         if own is not None and self._shape == "diag":
-            if not (np.isfinite(own).all() and (own >= of.LEAST).all()):
+            if not (np.isfinite(own).all() and (own >= of.MIN_MAGNITUDE).all()):
                 raise LatentiaError("_covariances has an entry that is no variance")
         elif own is not None:
             check_covariances(own, "_covariances")

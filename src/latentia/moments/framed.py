@@ -56,7 +56,7 @@ class FramedSums:
     """
 
     center: Annotated[np.ndarray, of.numbers("Q")]
-    scale: Annotated[np.ndarray, of.numbers("Q", of.LEAST)]
+    scale: Annotated[np.ndarray, of.numbers("Q", of.MIN_MAGNITUDE)]
     sums: Annotated[np.ndarray, of.numbers("...")]
     rest: Annotated[np.ndarray, of.numbers("...")]
 

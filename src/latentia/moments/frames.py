@@ -79,7 +79,7 @@ class Frame:
 
     def check_reach(self, rows: np.ndarray) -> None:
         """Raise for a row so far out that it could not be forgotten without a trace."""
-        distances = np.sqrt(squared_distances(rows, self.center) / max(self.spread, of.LEAST))
+        distances = np.sqrt(squared_distances(rows, self.center) / max(self.spread, of.MIN_MAGNITUDE))
         if len(rows) and distances.max() > FARTHEST:
             raise LatentiaError(
                 f"A row is {distances.max():.1g} times as far from the mean as the first rows are: beyond {FARTHEST:.1g} times "

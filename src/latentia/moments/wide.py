@@ -237,7 +237,9 @@ class WideSums:
             found.append((rise[at] / limit[at], float(rise[at]), float(limit[at])))
         _, rise, limit = min(found)
         later = self.products[:FIRST].sum(axis=0)
-        before, after = (float(np.trace(_given(part, b))) / max(_spread(part), of.LEAST) for part in (first, later))
+        before, after = (
+            float(np.trace(_given(part, b))) / max(_spread(part), of.MIN_MAGNITUDE) for part in (first, later)
+        )
         return Outside(round(float(later[-1, -1])), (before, after), rise, limit)
 
     def _kurtosis(self, directions: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -251,7 +253,7 @@ class WideSums:
             else _GAUSSIAN
         )
         more = (fourth - usual * second**2) @ directions**4
-        return usual + np.maximum(more, 0.0) / np.maximum(variance, of.LEAST) ** 2
+        return usual + np.maximum(more, 0.0) / np.maximum(variance, of.MIN_MAGNITUDE) ** 2
 
 
 def _frame_of(blocks: Blocks, folds: Folds, n_directions: int, options: dict[str, Any]) -> Frame:

@@ -379,7 +379,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
                 raise LatentiaError("X is blocks and Y a table: make blocks of both, Blocks.from_array(X, Y).")
             if len(X.shapes) < 2:
                 raise LatentiaError("These blocks have no labels: they need two parts, X and Y.")
-            blocks = table_blocks(self, X, reset=True, what="words")
+            blocks = table_blocks(self, X, reset=True, column_noun="words")
             self._labels = LabelSets(np.arange(X.shapes[1][1]))
         else:
             if Y is None:
@@ -387,7 +387,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
                     f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: give label "
                     "sets, a table of 0 and 1 with a column for every label."
                 )
-            words = table_blocks(self, X, reset=True, what="words")
+            words = table_blocks(self, X, reset=True, column_noun="words")
             labels, self._labels = label_sets(Y)
             check_same_rows(X=words.n_rows, Y=labels.shape[0])
             blocks = Blocks.from_array(words.table(), labels)

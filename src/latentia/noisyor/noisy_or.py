@@ -516,7 +516,7 @@ class NoisyOr(NetworkMethods, Additive):
                 )
             items = chosen_items(X, self.min_df) if reset else [str(name) for name in self._column_names]
             X = Blocks.from_array(basket_table(X, items), names=items)
-        return table_blocks(self, _with_nan(X), reset=reset, what="findings", dtype="numeric", missing=True)
+        return table_blocks(self, _with_nan(X), reset=reset, column_noun="findings", dtype="numeric", missing=True)
 
     def _distances(self, other: NoisyOr) -> np.ndarray:
         return np.minimum(relative_distances(self.weights_, other.weights_).min(axis=1), _MOST_ERROR)

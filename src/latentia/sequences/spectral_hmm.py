@@ -239,11 +239,11 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     emissionprob_: Annotated[np.ndarray, of.optional(of.distributions("K S"))]
     unseen_: Annotated[np.ndarray, of.optional(of.shares("K"))]
     means_: Annotated[np.ndarray, of.optional(of.numbers("K V"))]
-    variances_: Annotated[np.ndarray, of.optional(of.numbers("K V", of.LEAST))]
+    variances_: Annotated[np.ndarray, of.optional(of.numbers("K V", of.MIN_MAGNITUDE))]
     covariances_: Annotated[np.ndarray, of.optional(of.numbers("... V V"))]
     _kind: Emissions
     _chain: Chain
-    _deviations: Annotated[np.ndarray, of.numbers("S", of.LEAST)]
+    _deviations: Annotated[np.ndarray, of.numbers("S", of.MIN_MAGNITUDE)]
 
     def __init__(
         self,
@@ -606,7 +606,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
 def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
     """Give what the states show of the columns that were kept entries for all columns."""
     model.means_ = span.points(model.means_)
-    model.variances_ = np.maximum(span.variances(model.variances_), of.LEAST)
+    model.variances_ = np.maximum(span.variances(model.variances_), of.MIN_MAGNITUDE)
     if "covariances_" in vars(model):
         model.covariances_ = span.covariances(model.covariances_)
 

@@ -86,7 +86,7 @@ class WithWords(TopicTables):
         if not reset:
             X = self.counted(X)
         try:
-            blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
+            blocks = table_blocks(self, X, reset=reset, column_noun="words", min_columns=2)
         except LatentiaError as error:
             if error.row is not None and isinstance(error.value, (str, bytes)):
                 error.hint = "Texts are given as a sequence: one column of a data frame."

@@ -40,7 +40,7 @@ _ELIDED = {  # what loses its vowel before an apostrophe
 class _Languages:
     """The name of a language, or several."""
 
-    needed: str = "the name of a language is needed, such as 'german', or several, or None"
+    expectation: str = "expected the name of a language, such as 'german', or several, or None"
 
     def allows(self, value: Any) -> bool:
         return value is None or isinstance(value, str) or Names().allows(value)
@@ -50,7 +50,7 @@ class _Languages:
 class _Pattern:
     """A regular expression, or None."""
 
-    needed: str = "a regular expression is needed, such as r'\\S+', or None"
+    expectation: str = "expected a regular expression, such as r'\\S+', or None"
 
     def allows(self, value: Any) -> bool:
         try:
@@ -63,7 +63,7 @@ class _Pattern:
 class _Frequency:
     """A number of documents, a share of them, or "auto"."""
 
-    needed: str = "a number of documents of at least 1 is needed, a share of them from 0.0 to 1.0, or 'auto'"
+    expectation: str = "expected a number of documents of at least 1, a share of them from 0.0 to 1.0, or 'auto'"
 
     def allows(self, value: Any) -> bool:
         share = isinstance(value, (float, np.floating)) and bool(0 <= value <= 1)

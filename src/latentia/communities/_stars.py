@@ -25,7 +25,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ..linalg import sparse_product
-from ..moments import WordMoments, lda_corrected, third_moment
+from ..moments import WordMoments, correct_for_lda, third_moment
 from ..moments.products import add_triples
 from ..system.threads import threads
 from ..tensor.operators import symmetrised
@@ -56,7 +56,7 @@ class StarMoments:
         2)) f_k^(x 3), with f_k = S^T F e_k over the degree.
         """
         nothing = np.empty(0), np.empty((0, len(self.first)))
-        found = lda_corrected(WordMoments(*nothing, self.first, self.second, self.third), alpha0)
+        found = correct_for_lda(WordMoments(*nothing, self.first, self.second, self.third), alpha0)
         return StarMoments(self.images, found.first, found.second, found.third)
 
 

@@ -104,7 +104,7 @@ class AddedViews(Additive):
         """The given A, checked against the columns of both views."""
         if self.linear_map is None:
             return None
-        spans = vars(self).get("_spans") or tuple(ColumnSpan.whole(n) for n in (self.n_features_in_, width))
+        spans = vars(self).get("_spans") or tuple(ColumnSpan.all_columns(n) for n in (self.n_features_in_, width))
         of_u, of_v = spans
         width, shape = len(of_v.offset), (len(of_v.offset), len(of_u.offset))
         found = np.eye(width) if isinstance(self.linear_map, str) else view_table(self.linear_map, "linear_map")

@@ -127,7 +127,7 @@ class ContrastiveEstimator(AddedViews):
             return self._fit_stages(rows)
         few = rows
         for part, span in enumerate(spans):
-            few = span.reduce(few, part) if len(span.left_out) else few
+            few = span.reduce(few, part) if len(span.dependent_columns) else few
         return _fit_in_spans(self, lambda: self._fit_stages(few), *spans)
 
     def _fit_sums_in_span(self, sums: FramedSums, rows: Blocks | None) -> None:
@@ -137,7 +137,7 @@ class ContrastiveEstimator(AddedViews):
         )  # fmt: skip
         if spans is None:
             return self._fit_selected(sums, rows)
-        kept = np.concatenate([spans[0].beside(spans[1]).kept, np.arange(end, len(sums.center))])
+        kept = np.concatenate([spans[0].join(spans[1]).kept, np.arange(end, len(sums.center))])
         _fit_in_spans(self, lambda: self._fit_selected(sums.select(kept), rows), *spans)
 
     @property
@@ -152,7 +152,7 @@ class ContrastiveEstimator(AddedViews):
         for span, table, names in ((of_u, "U", self._column_names), (of_v, "V", self._v_names)):
             if span is not None:
                 span.tell(names, table)
-        return of_u or ColumnSpan.whole(self.n_features_in_), of_v or ColumnSpan.whole(self.n_features_v_)
+        return of_u or ColumnSpan.all_columns(self.n_features_in_), of_v or ColumnSpan.all_columns(self.n_features_v_)
 
     def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
         """Give arrays of the columns that were kept entries for all columns of both views."""
@@ -317,7 +317,7 @@ def _fit_in_spans(model: C, fit: Callable[[], object], of_u: ColumnSpan, of_v: C
     fit()
     del model._spans
     model.n_features_in_, model.n_features_v_ = len(of_u.offset), len(of_v.offset)
-    (model._column_names, model._v_names), model._span = names, of_u.beside(of_v)
+    (model._column_names, model._v_names), model._span = names, of_u.join(of_v)
     model._widen_views(of_u, of_v)
     model.evidence_.bind(model)
     return model

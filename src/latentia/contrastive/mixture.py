@@ -342,9 +342,9 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
     def _of_components(self, U: Any, V: Any) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities of the components (n_rows, K), and the log-densities of rows (n_rows,)."""
         tables: list[Any]
-        span = vars(self).get("_span") or ColumnSpan.whole(self.n_features_in_ + self.n_features_v_)
+        span = vars(self).get("_span") or ColumnSpan.all_columns(self.n_features_in_ + self.n_features_v_)
         if V is None and not hasattr(U, "shapes"):
-            span = span.before(self.n_features_in_)
+            span = span.take_first(self.n_features_in_)
             root = np.eye(len(span.kept)) / np.sqrt(max(self.variance_, np.finfo(float).tiny))
             tables, means = [self._own_rows(U, None)], self.means_
         else:

@@ -194,7 +194,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
 
     def _widen_views(self, of_u: ColumnSpan, of_v: ColumnSpan) -> None:
         super()._widen_views(of_u, of_v)
-        self.naive_variance_ = np.append(self.naive_variance_, np.zeros(len(of_u.left_out)))
+        self.naive_variance_ = np.append(self.naive_variance_, np.zeros(len(of_u.dependent_columns)))
 
     # --- use ----------------------------------------------------------------------------------------------------
 

@@ -214,14 +214,14 @@ class RichComponents(Staged):
     def _fit_in_spans(self, blocks: Blocks) -> RichComponents:
         """Fit on the columns of each view that say something of their own, and give all columns their entries."""
         width = self.n_features_in_
-        spans = [span_of(blocks, part) or ColumnSpan.whole(width) for part in range(self.n_views_)]
+        spans = [span_of(blocks, part) or ColumnSpan.all_columns(width) for part in range(self.n_views_)]
         ranks = [len(span.kept) for span in spans]
         if ranks == [width] * self.n_views_:
             return self._fit_stages(blocks)
         _check_widths(ranks, "columns that say something of their own")
         few = blocks
         for part, span in enumerate(spans):
-            if len(span.left_out):
+            if len(span.dependent_columns):
                 span.tell(table=f"view {part}")
             few = span.reduce(few, part)
         self.n_features_in_ = ranks[0]

@@ -24,7 +24,7 @@ from ..moments import (
     all_column_moments,
     cross_cumulant,
 )
-from ..moments.cumulants import MOST_ENTRIES
+from ..moments.cumulants import MAX_ENTRIES
 from ..passes import Block, Blocks, Folds, accumulate
 from ..tensor import apply_to_modes
 
@@ -96,10 +96,10 @@ def check_shape(n: int, widths: Sequence[int], orders: Sequence[int]) -> None:
             f"{_MOST_IN_MEMORY // d:,} rows are compared with each other. Reduce the columns first, by PCA of each view, "
             "or take a sample of the rows."
         )
-    if 3 in orders and d_u * d_v * d > MOST_ENTRIES:
+    if 3 in orders and d_u * d_v * d > MAX_ENTRIES:
         raise LatentiaError(
             f"Views of {d_u:,} and {d_v:,} columns have third cumulants of {d_u * d_v * d:,} entries, and at most "
-            f"{MOST_ENTRIES:,} are computed. Reduce the views first, by PCA of each, or use order=4."
+            f"{MAX_ENTRIES:,} are computed. Reduce the views first, by PCA of each, or use order=4."
         )
 
 
@@ -218,7 +218,7 @@ class JointMoments:
             ColumnMoments(whole.n, whole.mean[a:b], whole.variance[a:b]) for a, b in itertools.pairwise(ends) if a < b
         ]
         self = cls(columns, Folds())
-        self._sums = sums.within(self._statistic.coordinates)
+        self._sums = sums.to_coordinates(self._statistic.coordinates)
         return self._whitened()
 
     def _whitened(self) -> JointMoments:

@@ -25,7 +25,7 @@ from .sizes import CANDIDATES, Size, all_sizes, and_beyond, as_likely, beyond, e
 from .spectrum import missing_spectrum_share, noise_limit
 from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
-from .statements import STATEMENTS, Statement
+from .statements import STATEMENTS, Statement, repeats_sentence
 from .tensors import TensorMeasured, error_checks, rank_checks, separation_limit, tensor_checks, whiten_noise
 from .trivial import trivial_checks
 from .views import ViewMisfits, count_parameters
@@ -80,6 +80,7 @@ __all__ = [
     "rank_checks",
     "recommend",
     "repeat_shares",
+    "repeats_sentence",
     "separation_limit",
     "simulation_checks",
     "spread_of_documents",

@@ -97,9 +97,9 @@ class Additive(Staged):
         is_framed = self._spare is not None and isinstance(k, Integral) and width > WIDEST
         if is_framed or isinstance(like, WideSums):
             directions = int(cast(int, k)) + (self._spare or 0) if like is None else 0
-            return WideSums.of_blocks(rows, self._order, folds, directions, like, **options)
+            return WideSums.from_blocks(rows, self._order, folds, directions, like, **options)
         check_width(width)
-        return FramedSums.of_blocks(rows, self._order, folds, like, **options)
+        return FramedSums.from_blocks(rows, self._order, folds, like, **options)
 
     def _moments_from_sums(self, sums: Any) -> Any:
         """Return what ``_moments`` returns, from sums."""

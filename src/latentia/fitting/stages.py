@@ -355,7 +355,7 @@ class Staged(Estimator):
 
     def _span_of(self, rows: Any, further_tables: Sequence[Any]) -> ColumnSpan | None:
         """Return the informative columns, or None if all are."""
-        return span_of(rows, more=further_tables)
+        return span_of(rows, further_tables=further_tables)
 
     def _fit_columns(self, span: ColumnSpan, fit: Callable[[], object]) -> Self:
         """Call a function that fits the informative columns, and add the entries of all other columns."""

@@ -304,7 +304,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         few, scale = size < self.n_features_in_, self._scale(columns)
         coordinates = sums.principal(size + _OVERSAMPLE, 1.0) if few else Coordinates(columns.mean, np.diag(scale))
         statistic = FourthMoments(coordinates, Folds())
-        moments = _Moments.checked(columns, size, statistic, sums.within(coordinates), 1, self.whiten is False)
+        moments = _Moments.checked(columns, size, statistic, sums.to_coordinates(coordinates), 1, self.whiten is False)
         return replace(moments, lift=sums.lift(coordinates)) if isinstance(sums, WideSums) else moments
 
     def _recover(self, moments: _Moments, subset: Subset, full_fit: _Recovered | None) -> _Recovered:

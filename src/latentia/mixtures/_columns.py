@@ -366,13 +366,13 @@ def _own_columns(columns: Sequence[Column], kinds: Sequence[str]) -> list[int]:
     """Return which columns say something of their own, and warn of others: constants, copies, and combinations of numbers."""
     span = span_of(Blocks.from_array(np.column_stack([_coded(*pair) for pair in zip(columns, kinds, strict=True)])))
     if span is not None:
-        sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
+        sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.dependent_columns}
         if len(span.kept) < 3:  # Three views are needed, and rows without noise have fewer columns of their own.
             back = [j for j in sources if len(sources[j])]
         else:  # Combinations of the codes of categories say nothing.
             codes = np.array(kinds) == "categorical"
             back = [j for j in sources if len(sources[j]) > 1 and codes[[j, *sources[j]]].any()]
-        span = span.with_columns(np.array(back, int))
+        span = span.keep_columns(np.array(back, int))
     if span is None:
         return list(range(len(columns)))
     span.tell([column.name for column in columns], entries=False)

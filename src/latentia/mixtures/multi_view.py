@@ -49,14 +49,14 @@ from ..moments import (
     ViewMoments,
     ViewSums,
     common_frame,
-    filled,
+    fill_missing,
     frame_noise,
     independent_rows,
-    left_across_views,
-    left_of_tensor,
-    left_within_views,
     observed_columns,
     principal_coordinates,
+    residual_across_views,
+    residual_within_views,
+    tensor_residual,
 )
 from ..passes import Blocks, Folds, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
@@ -332,7 +332,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         squares = emissions is not None and emissions.squares
         statistic = ViewMoments(coordinates, lambda b: (b, folds.of(b.rows)), folds.n, squares=squares)
         sums = accumulate(joined, statistic, **options)
-        shares = None if all(one.whole for one in observed) else [one.share for one in observed]
+        shares = None if all(one.is_complete for one in observed) else [one.share for one in observed]
         return _Moments(layout, columns, shares, scales, statistic, sums, folds, n_passes + 2)
 
     def _recover(self, moments: _Moments, subset: Subset, full_fit: Any) -> _Recovered:
@@ -501,7 +501,7 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
                 parameter="distribution",
                 value=None,
             )
-        span = vars(self).get("_span") or ColumnSpan.whole(sum(self._layout.widths))
+        span = vars(self).get("_span") or ColumnSpan.all_columns(sum(self._layout.widths))
         means = emissions.possible(span.select(np.hstack(self.means_)))  # moments may lie outside
         variances = span.select(np.hstack(self.variances_)) if emissions.squares else None
         blocks, tables = self.views_of(X), emissions.table
@@ -733,9 +733,11 @@ def _checked(table: Any, number: int) -> Any:
 
 def _whole(blocks: Blocks, observed: list[ObservedColumns]) -> Blocks:
     """Tables that stand for those with missing entries in moments."""
-    if all(one.whole for one in observed):
+    if all(one.is_complete for one in observed):
         return blocks
-    return blocks.map(lambda block: [filled(block[i], one) for i, one in enumerate(observed)], list(blocks.shapes))
+    return blocks.map(
+        lambda block: [fill_missing(block[i], one) for i, one in enumerate(observed)], list(blocks.shapes)
+    )
 
 
 def _joined(blocks: Blocks, views: list[list[int]]) -> Blocks:
@@ -878,10 +880,10 @@ def _misfits(
         places = np.split(np.arange(len(variance)), np.cumsum(moments.layout.widths)[:-1])
         of_views = [np.concatenate([places[i] for i in views]) for views in joined]
         variances = [own[places] if own.ndim == 1 else own[places][:, places] for places in of_views]
-        within = left_within_views(coordinates, variances, whole, halves, means, weights)
+        within = residual_within_views(coordinates, variances, whole, halves, means, weights)
     return ViewMisfits.from_norms(
-        left_of_tensor(found.frame, whole, halves, seen, weights),
-        left_across_views(whole, halves, seen, weights),
+        tensor_residual(found.frame, whole, halves, seen, weights),
+        residual_across_views(whole, halves, seen, weights),
         within,
         surplus,
     )

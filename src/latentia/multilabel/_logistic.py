@@ -27,8 +27,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
-from ..moments import gathered
-from ..moments.counts import stored
+from ..moments import gather_products
+from ..moments.counts import as_stored_counts
 from ..system.threads import one_blas_thread, threads
 
 _LABELS = 64  # problems that are solved together
@@ -120,7 +120,7 @@ def _product(table: Any, columns: np.ndarray) -> np.ndarray:
     columns = np.ascontiguousarray(columns)
     if not sparse.issparse(table):
         return table @ columns
-    return gathered(stored(table), None, columns, 1)
+    return gather_products(as_stored_counts(table), None, columns, 1)
 
 
 # --- the problems of some labels ------------------------------------------------------------------------------------

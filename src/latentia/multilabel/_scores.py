@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from ..metrics import top_indices
-from ..moments import gathered
-from ..moments.counts import stored
+from ..moments import gather_products
+from ..moments.counts import as_stored_counts
 from ..system.threads import for_chunks, one_blas_thread
 
 _ENTRIES = 1 << 21  # scores of a chunk
@@ -91,7 +91,7 @@ def _along(rows: Any, columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def project(features: sparse.csr_array, basis: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """F U in double precision, shape (n, K)."""
-    return gathered(stored(features), None, basis, n_jobs).astype(np.float64)
+    return gather_products(as_stored_counts(features), None, basis, n_jobs).astype(np.float64)
 
 
 def unit_interval(scores: np.ndarray, edge: float) -> np.ndarray:

@@ -40,7 +40,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self._fit_in_span(rows)
         span = vars(self).get("_span")
         if span is not None:
-            left = span.left_out
+            left = span.dependent_columns
             weights = np.ascontiguousarray(self.transform(rows).T)
             ones = nonnegative_least_squares(np.ones((1, weights.shape[1])), weights, n_jobs=self.n_jobs)
             self.components_[:, left] = np.outer(ones, span.offset[left])

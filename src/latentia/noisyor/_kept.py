@@ -19,7 +19,7 @@ from numba import njit
 
 from ..exceptions import LatentiaError
 from ..moments import CountSums
-from ..moments.additive import alike, evened, excess_of_copies
+from ..moments.additive import copy_inflation, count_remainders, shrink_to_mean
 from ..passes import Block, Blocks, Folds, accumulate
 from ..system.threads import for_chunks
 from ._findings import rows_with_gaps
@@ -67,7 +67,7 @@ class _SplitRows:
     packing: PackedRows
 
     def zero(self) -> _Split:
-        none = alike(np.empty(0, np.int64))
+        none = count_remainders(np.empty(0, np.int64))
         return _Split(
             self.packing.zero(), np.array([none, none]), np.zeros((self.packing.n_features,) * 2, np.int64), 0
         )
@@ -76,7 +76,7 @@ class _SplitRows:
         table = _known(block, self.packing.names)
         size, hashes = table.sum(axis=1), self.packing.folds.leaders[block.rows]  # type: ignore[index]
         few, others = table[size < _FEW].astype(np.float32), size >= _FEW
-        copies = np.array([alike(hashes[others & (size < _LONG)]), alike(hashes[size >= _LONG])])
+        copies = np.array([count_remainders(hashes[others & (size < _LONG)]), count_remainders(hashes[size >= _LONG])])
         packed = self.packing.add(state.packed, Block.of([table[others]], rows=block.rows[others]))
         return _Split(packed, state.copies + copies, state.few + (few.T @ few).astype(np.int64), state.n_few + len(few))
 
@@ -155,7 +155,7 @@ class KeptAbsences(CountedAbsences):
         tables = sums.tables if "few" in sums.tables else _tables_of(sums.tables["rows"])
         self.bits, self.n_jobs, self.added, self.n_features = [], n_jobs, 0.5, len(tables["few"])
         self._triples, self._order = tables["triples"], np.arange(self.n_features)
-        excess = excess_of_copies(*tables["copies"])
+        excess = copy_inflation(*tables["copies"])
         self._excess = excess if excess > _NEARLY_NONE else 1.0
         rows, pairs = _draw_tables(tables["n"][-1], tables["few"])
         self.n_rows, self._together = self._evened(tables["n"][:-1]) + rows, self._evened(tables["pairs"]) + pairs
@@ -171,7 +171,7 @@ class KeptAbsences(CountedAbsences):
         return count
 
     def _evened(self, tables: np.ndarray) -> np.ndarray:
-        return tables if self._excess == 1 else evened(tables, self._excess)
+        return tables if self._excess == 1 else shrink_to_mean(tables, self._excess)
 
 
 def _tables_of(rows: np.ndarray) -> dict[str, np.ndarray]:

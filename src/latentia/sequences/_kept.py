@@ -15,7 +15,7 @@ from scipy import sparse
 from ..exceptions import LatentiaError
 from ..fitting.additive import Additive, Receipt
 from ..moments import Coordinates, CountSums
-from ..moments.additive import alike, evened, excess_of_copies
+from ..moments.additive import copy_inflation, count_remainders, shrink_to_mean
 from ..passes import Block, Blocks, Folds, accumulate, deal_sequences_by_content
 from ..system.threads import Parallel
 from ._lags import DISCOUNT, REACH, followed
@@ -108,7 +108,7 @@ class StepCounts:
         self.size, self.folds = size, folds
 
     def zero(self) -> dict[str, np.ndarray]:
-        none = alike(np.empty(0, np.int64))
+        none = count_remainders(np.empty(0, np.int64))
         return {
             "symbols": np.zeros(self.size, np.int64), "lengths": np.zeros(_LONGEST + 3, np.int64),
             "copies": np.array([none, none]), "squares": np.zeros(1, np.int64),
@@ -126,8 +126,8 @@ class StepCounts:
         changes = np.append(0, np.cumsum(np.append(symbols[1:] != symbols[:-1], True)))
         by_chance = changes[ends - 1] - changes[first] < _CHANGES
         hashes, weights = self.folds.leaders[block.rows[first]], np.maximum(ends - first - 2, 0)  # type: ignore[index]
-        state["copies"][0] += alike(hashes[by_chance], weights[by_chance])
-        state["copies"][1] += alike(hashes[~by_chance])
+        state["copies"][0] += count_remainders(hashes[by_chance], weights[by_chance])
+        state["copies"][1] += count_remainders(hashes[~by_chance])
         state["squares"] += (weights[by_chance] ** 2).sum()
         return state
 
@@ -142,7 +142,7 @@ def lengths_of(sums: CountSums) -> np.ndarray:
 def excess_of(sums: CountSums) -> float:
     """By how much the variance of groups is larger, because copies of stretches are together by accident."""
     by_chance, copied = sums.tables["copies"]
-    return excess_of_copies(by_chance, copied, float(sums.tables["squares"][0]))
+    return copy_inflation(by_chance, copied, float(sums.tables["squares"][0]))
 
 
 # --- pairs and triples of a few symbols -------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def view_sums(blocks: Blocks, folds: Folds, size: int, **options: Any) -> CountS
 def views_of_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarray) -> dict[Any, np.ndarray]:
     """The state of `latentia.moments.ViewMoments` of past, step and future in coordinates, from sums."""
     excess = excess_of(sums)
-    views, past, future = (evened(sums.tables[name], excess) for name in ("views", "past", "future"))
+    views, past, future = (shrink_to_mean(sums.tables[name], excess) for name in ("views", "past", "future"))
     basis, (_, s, d, _) = coordinates.basis, views.shape
     to = np.zeros((d, 2 * basis.shape[1]))  # coordinates of past and future
     to[:s, : basis.shape[1]] = basis

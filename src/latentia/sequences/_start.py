@@ -30,7 +30,7 @@ def given_chain(init: Any, k: int, deviations: np.ndarray, symbols: bool, span: 
     span : ColumnSpan, optional
         Of vectors: the features among all columns, for which ``init`` is given.
     """
-    span = span or ColumnSpan.whole(len(deviations))
+    span = span or ColumnSpan.all_columns(len(deviations))
     width = len(span.offset)
     names = "startprob, transmat, " + ("emissionprob" if symbols else "means")
     start, moves = _array(init, "startprob", (k,), names), _array(init, "transmat", (k, k), names)

@@ -48,14 +48,14 @@ from ..moments import (
     ViewSums,
     column_moments,
     common_frame,
-    filled,
+    fill_missing,
     frame_noise,
-    left_across_views,
-    left_of_tensor,
-    left_within_views,
     means_given_middle,
     observed_columns,
+    residual_across_views,
+    residual_within_views,
     span_of,
+    tensor_residual,
 )
 from ..passes import Block, Blocks, Folds, accumulate, deal_sequences
 from ..simplex import distributions, simplex_least_squares
@@ -822,7 +822,11 @@ def _columns(table: Blocks, has_gaps: bool, options: dict[str, Any]) -> tuple[Co
     if not has_gaps:
         return column_moments(table, **options), table, None
     (columns,) = observed_columns(table, **options)
-    return columns.moments, table.map(lambda block: [filled(block[0], columns), block[-1]], table.shapes), columns.share
+    return (
+        columns.moments,
+        table.map(lambda block: [fill_missing(block[0], columns), block[-1]], table.shapes),
+        columns.share,
+    )
 
 
 def _three_steps(coordinates: Coordinates, average: np.ndarray, folds: Folds, squares: bool) -> ViewMoments:
@@ -874,16 +878,18 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, surplus: bool) 
     inside = stationary(chain.transmat)
     past, future = means_of_neighbours(seen, average, chain.transmat, inside, moments.lengths_seen)
     tensor = min(
-        (left_of_tensor(found.frame, whole, halves, views, weights) for views in (means, [past, seen, future])),
-        key=lambda one: one.left,
+        (tensor_residual(found.frame, whole, halves, views, weights) for views in (means, [past, seen, future])),
+        key=lambda one: one.residual,
     )
     noise = moments.kind.noise(chain, moments.column_deviations, weights)
     within = None
     if noise is not None:
-        within = left_within_views([coordinates], [noise], whole, halves, [shown], weights, views=[1])
-    across = left_across_views(whole, halves, means, weights)
+        within = residual_within_views([coordinates], [noise], whole, halves, [shown], weights, views=[1])
+    across = residual_across_views(whole, halves, means, weights)
     if _many_symbols(moments, len(seen)):  # whose shares by least squares are noise where states are classes of them
-        across = min(across, left_across_views(whole, halves, [past, seen, future], inside), key=lambda one: one.left)
+        across = min(
+            across, residual_across_views(whole, halves, [past, seen, future], inside), key=lambda one: one.residual
+        )
     return ViewMisfits.from_norms(tensor, across, within, surplus)
 
 

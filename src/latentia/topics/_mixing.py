@@ -22,7 +22,7 @@ from ..evidence import Check, at_most, within
 from ..evidence.checks import number_text
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances, nearest_distances
-from ..moments import WordMoments, lda_corrected
+from ..moments import WordMoments, correct_for_lda
 from ..passes import Folds
 from ._by_moments import ALPHA0, ROUGH, Recovered, excess, recover, search_alpha0
 from ._prediction import OtherDocuments
@@ -107,7 +107,7 @@ class Corpus:
 
     def at(self, alpha0: float, groups: tuple[int, ...]) -> Recovered:
         """Topics of mixed documents, recovered from the moments of some groups."""
-        return recover(lda_corrected(self.moments(groups), alpha0), len(self.topics), self.seed, tol=ROUGH)
+        return recover(correct_for_lda(self.moments(groups), alpha0), len(self.topics), self.seed, tol=ROUGH)
 
 
 def mixing_by_moments(corpus: Corpus) -> Mixing:

@@ -30,7 +30,7 @@ from ..fitting.base import fitting
 from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
-from ..moments import WordMoments, lda_corrected
+from ..moments import WordMoments, correct_for_lda
 from ..passes import Blocks, Folds, assign_folds
 from ._by_moments import (
     ALPHA0,
@@ -80,7 +80,7 @@ class _Counted:
     def of(self, groups: tuple[int, ...]) -> WordMoments:
         """M_2 and M_3 of some groups."""
         if groups not in self._corrected:
-            self._corrected[groups] = lda_corrected(self.corpus.of(groups), self.alpha0)
+            self._corrected[groups] = correct_for_lda(self.corpus.of(groups), self.alpha0)
         return self._corrected[groups]
 
     @property
@@ -317,7 +317,7 @@ class SpectralLDA(Admixture, Staged):
         with warnings.catch_warnings():  # All documents have been counted before.
             warnings.simplefilter("ignore")
             corpus = moments_of(order.blocks, self.n_components, Folds(1), n_jobs=self.n_jobs, progress=False)
-        part = recover(lda_corrected(corpus.of((0,)), alpha0), self.n_components, _SEED, tol=ROUGH)
+        part = recover(correct_for_lda(corpus.of((0,)), alpha0), self.n_components, _SEED, tol=ROUGH)
         return replace(part, found=part.found._replace(topics=order.restored(part.found.topics)))
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
@@ -392,7 +392,7 @@ class SpectralLDA(Admixture, Staged):
         """The alpha_0 at which the eigenvalues have the size that the shares predict."""
 
         def excess_at(alpha0: float) -> float:
-            return excess(recover(lda_corrected(moments, alpha0), self.n_components, _SEED), alpha0)
+            return excess(recover(correct_for_lda(moments, alpha0), self.n_components, _SEED), alpha0)
 
         return search_alpha0(excess_at)
 

@@ -39,7 +39,7 @@ from scipy.special import entr
 from sklearn.metrics import roc_auc_score
 
 from latentia.datasets.planted import NoisyOrTruth
-from latentia.likelihood import updated
+from latentia.likelihood import estimate_values
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._em import NoisyOrUpdate
 from latentia.noisyor.inference import Network, posteriors
@@ -189,7 +189,7 @@ def peers(X: sparse.csr_array, truth: NoisyOrTruth, cpu: float, seed: int) -> di
         start = time.process_time()
         update = NoisyOrUpdate(begin(), np.full(n, 0.005), np.full(m, 0.007))
         while time.process_time() - start < cpu:
-            update = update.at(*updated(update, accumulate(Blocks.from_array(X), update)))
+            update = update.at(*estimate_values(update, accumulate(Blocks.from_array(X), update)))
         measures, _, _ = quality(-np.log1p(-update.strengths), truth)
         row |= {f"{name} found": measures["found"], f"{name} error": measures["error"]}
     return row

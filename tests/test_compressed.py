@@ -15,14 +15,14 @@ from latentia import LatentiaError
 from latentia.datasets import read_graph, read_table
 from latentia.datasets.arrays import read_array
 from latentia.system import compressed as _compressed
-from latentia.system.compressed import decompressed, open_archive, read_member
+from latentia.system.compressed import open_archive, open_decompressed, read_member
 
 COMPRESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 CONTENT = np.random.default_rng(0).bytes(300_000) + bytes(900_000)
 
 
 def opened(path):
-    return decompressed(path, open(path, "rb"))
+    return open_decompressed(path, open(path, "rb"))
 
 
 @pytest.mark.parametrize("ending", COMPRESS)

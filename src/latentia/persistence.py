@@ -22,7 +22,7 @@ from ._archive import DAMAGE, build_csr, find_class, read_arrays, write_arrays
 from .exceptions import FileNotice, LatentiaError, warn
 from .fitting.base import Estimator
 from .fitting.records import check_fitted, check_record
-from .system.scratch import whole_file
+from .system.scratch import atomic_file
 from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["load", "save"]
@@ -73,7 +73,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     except LatentiaError as error:
         raise LatentiaError(f"A {type(model).__name__} cannot be saved: {error}.") from None
     arrays[_HEADER] = np.frombuffer(text, np.uint8)
-    with whole_file(target) as file:
+    with atomic_file(target) as file:
         write_arrays(file, arrays)
     return target
 

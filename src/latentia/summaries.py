@@ -19,7 +19,7 @@ import numpy as np
 from ._frames import new_frame
 from ._summary_text import summary_page, summary_text
 from .evidence import Evidence, again_text, parts_text
-from .system.scratch import whole_file
+from .system.scratch import atomic_file
 
 __all__ = ["Answer", "Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
 
@@ -257,7 +257,7 @@ def write_csv(path: str | os.PathLike[str], header: Sequence[str], rows: Iterabl
     Texts that begin as formulas do have an apostrophe before them; numbers stay numbers. Halves of characters, as in names of
     files that are not UTF-8, are written in hexadecimal.
     """
-    with whole_file(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+    with atomic_file(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         writer = csv.writer(file)
         writer.writerow(map(_without_formula, header))
         writer.writerows(map(_without_formula, row) for row in rows)

@@ -223,6 +223,6 @@ def test_a_cause_without_findings_is_not_supported():
     # One of each half, the nearest to it, is just the same.
     network = Network(np.array([[1.0, 2.0, 0.5], [0.0, 0.0, 0.0]]), np.array([0.1, 0.009]), np.full(3, 0.01))
     learner = SimpleNamespace(remaining=None)
-    errors = _with_systematic(np.array([0.1, 0.0]), RefinedNetwork(network, Refinement.none()), learner)
+    errors = _with_systematic(np.array([0.1, 0.0]), RefinedNetwork(network, Refinement.no_steps()), learner)
     assert errors[0] == 0.1
     assert errors[1] > 1

@@ -35,7 +35,7 @@ from ..report.parts import first_sentence
 from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
 from ..system.progress import progress_bar
-from ..system.scratch import can_write, whole_file
+from ..system.scratch import atomic_file, can_write
 from ..system.terminal import Terminal, say
 from ._json import plain
 from ._options import check_choice
@@ -182,7 +182,7 @@ def learn(
             _write_summary(folder, summary)
             more(folder, model)
         # A byte of a file name that is no text becomes an escape, which JSON has for it.
-        with whole_file(folder / RESULT_FILE, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with atomic_file(folder / RESULT_FILE, "w", encoding="utf-8", errors="backslashreplace") as file:
             json.dump(plain(told_of(model)), file, indent=1, ensure_ascii=False)
 
     files = results.write(write)

@@ -254,7 +254,7 @@ def _as_is(ends: EdgeLists, memberships: np.ndarray, corrected: bool, alpha: np.
     left, right = (np.linalg.pinv(x.T @ x, hermitian=True) for x in (communities.senders, communities.receivers))
     table = left @ (communities.senders.T @ (ends.adjacency @ communities.receivers)) @ right
     communities = Communities(pi, np.maximum(table, 0.0), communities.activity, communities.activity_in)
-    return Mixed(communities, alpha, float("-inf"), None, Refinement.none())
+    return Mixed(communities, alpha, float("-inf"), None, Refinement.no_steps())
 
 
 def dispersion(ends: EdgeLists, memberships: np.ndarray) -> float:

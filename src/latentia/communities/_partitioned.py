@@ -42,7 +42,7 @@ from scipy.sparse.linalg import LinearOperator
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..linalg import block_krylov_svd, sparse_product
 from ..metrics import match_components
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 from ..tensor import decompose
 from ..tensor.operators import symmetrised
 from ._model import inside_and_across, noise_multiple
@@ -172,7 +172,7 @@ def partitioned(
     Kakade, A tensor approach to learning mixed membership community models, JMLR 15, 2014.
     """
     _check(adjacency, n_components, alpha0, method)
-    with one_blas_thread():
+    with single_blas_thread():
         task = _Task(adjacency, n_components, alpha0, seed, method, n_jobs)
         return _learned(task, _assign_folds(adjacency.shape[0], seed))
 

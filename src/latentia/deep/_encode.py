@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._statistics import BinaryRows, doubled, put_in_order
 
 SHARE_ON = 0.6  # of a unit's members that are on where it is
@@ -97,7 +97,7 @@ def _rowwise(rows: BinaryRows, kernel: Any, n_columns: int, n_jobs: int | None) 
     def task(start: int, stop: int) -> None:
         found[start // _ROWS] = kernel(start, stop)
 
-    for_chunks(task, rows.n_rows, _ROWS, n_jobs)
+    run_in_chunks(task, rows.n_rows, _ROWS, n_jobs)
     sizes = np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)])
     indices = np.concatenate([np.empty(0, np.int32), *(one[1] for one in found)])
     return BinaryRows(n_columns, np.append(0, np.cumsum(sizes)), indices)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._statistics import BinaryRows, doubled, once_and_twice, ones, owners_of
 
 _ROUNDS = 2
@@ -109,7 +109,7 @@ def _decided(
     def task(start: int, stop: int) -> None:
         found[start // 16] = _decide(bits, units, *owners, least_off, *weights, start, stop)
 
-    for_chunks(task, n_columns, 16, n_jobs)
+    run_in_chunks(task, n_columns, 16, n_jobs)
     tables = []
     for part in (0, 2):
         row, column = (np.concatenate([np.empty(0, np.int32), *(one[part + i] for one in found)]) for i in (0, 1))

@@ -12,7 +12,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from scipy import sparse
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 
 _ROWS = 4096  # at once; a multiple of 64
 _COLUMNS = 64
@@ -69,7 +69,7 @@ class BinaryRows:
     def bits(self, n_jobs: int | None = None) -> np.ndarray:
         """Packed columns, uint64, shape (n_columns, ceil(n_rows / 64)): bit r % 64 of word r // 64 is row r."""
         packed = np.zeros((self.n_columns, -(-self.n_rows // 64)), np.uint64)
-        for_chunks(lambda a, b: _pack(self.indptr, self.indices, a, b, packed), self.n_rows, _ROWS, n_jobs)
+        run_in_chunks(lambda a, b: _pack(self.indptr, self.indices, a, b, packed), self.n_rows, _ROWS, n_jobs)
         return packed
 
     def table(self) -> sparse.csr_array:
@@ -141,7 +141,7 @@ def cofiring_pairs(firings: BinaryRows, n_jobs: int | None = None) -> Pairs:
         strength = excess[kept] / np.sqrt(counts[first] * counts[second])
         found[start // _COLUMNS] = first, second, (excess[kept] * scale).astype(np.float32), strength.astype(np.float32)
 
-    for_chunks(task, n, _COLUMNS, n_jobs)
+    run_in_chunks(task, n, _COLUMNS, n_jobs)
     if not found:
         found = [(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.float32))]
     first, second, excess, strength = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -164,7 +164,7 @@ def pair_dependence(firings: BinaryRows, most: float = 5e6, n_jobs: int | None =
         excess = together_of(start, stop) - expected
         sums[start // _COLUMNS] = np.einsum("ij,ij->", excess, excess), expected.sum()
 
-    for_chunks(task, n, _COLUMNS, n_jobs)
+    run_in_chunks(task, n, _COLUMNS, n_jobs)
     beyond, noise = sums.sum(axis=0)
     return float(beyond), float(noise)
 

@@ -11,7 +11,7 @@ from numba import njit
 from scipy import sparse
 from scipy.special import gammaln
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._encode import SHARE_ON, encode, unexplained
 from ._statistics import BinaryRows, cofiring_pairs, count_together, doubled, once_and_twice, ones, owners_of
 
@@ -141,7 +141,7 @@ def _grow_all(rows: BinaryRows, first: np.ndarray, second: np.ndarray, n_jobs: i
         for i in range(start, stop):
             members[i], *numbers[i] = _grow(rows.indptr, rows.indices, starts, on, rates, first[i], second[i])
 
-    for_chunks(task, n, 4, n_jobs)
+    run_in_chunks(task, n, 4, n_jobs)
     log_sets = _log_choose(rows.n_columns, np.array([len(one) for one in members]))
     gain = numbers[:, 1] - _log_choose(rows.n_rows, numbers[:, 0]) - log_sets
     return Grown(members, numbers[:, 0].astype(int), gain, numbers[:, 2])
@@ -160,7 +160,7 @@ def gains_of(rows: BinaryRows, units: Sequence[np.ndarray], temper: float = 1.0,
         for i in range(start, stop):
             numbers[i] = _measure(rows.indptr, rows.indices, starts, on, rates, units[i].astype(np.int64))
 
-    for_chunks(task, len(units), 16, n_jobs)
+    run_in_chunks(task, len(units), 16, n_jobs)
     sizes = np.array([len(one) for one in units], dtype=np.int64)
     named = _log_choose(rows.n_rows, numbers[:, 0]) / temper + _log_choose(rows.n_columns, sizes)
     return Grown(list(units), numbers[:, 0].astype(int), numbers[:, 1] / temper - named, numbers[:, 2])
@@ -201,7 +201,7 @@ def _members_alone(
     def task(start: int, stop: int) -> None:
         kept[start // 16] = _alone(bits, hidden, starts, owners, rates, least, start, stop)
 
-    for_chunks(task, n_columns, 16, n_jobs)
+    run_in_chunks(task, n_columns, 16, n_jobs)
     unit, column = (np.concatenate(parts) for parts in zip(*kept, strict=True))
     order = np.lexsort((column, unit))
     return np.split(column[order], np.searchsorted(unit[order], np.arange(1, n_units)))
@@ -269,7 +269,7 @@ def edge_doubts(
     def task(start: int, stop: int) -> None:
         _doubt(bits, units, starts, owners, rows.n_rows, prior, temper, start, stop, wrong[start // 16])
 
-    for_chunks(task, n_columns, 16, n_jobs)
+    run_in_chunks(task, n_columns, 16, n_jobs)
     return np.minimum(wrong.sum(axis=0) / np.maximum(np.diff(members.indptr), 1), 1.0)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 
 _ROWS = 512
 _DEPENDENT = 1e-10  # squared length of an atom beyond those chosen, from which on it is none of them
@@ -74,7 +74,7 @@ def matching_pursuit(
         energy = np.einsum("ij,ij->i", part, part)
         _pursue(part @ atoms.T, gram, energy, tol**2, chosen[first:last], values[first:last], left[first:last])
 
-    for_chunks(some, n, _ROWS, n_jobs)
+    run_in_chunks(some, n, _ROWS, n_jobs)
     return Codes(chosen, values, left)
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from ..exceptions import EvidenceWarning, warn, write_parameter
 from .estimates import column_sizes
 
-_LEAST = 0.1  # correlation of the residuals of two rows of a group: ten clusters of .3 show less in one case of twenty
+_MIN_CORRELATION = (
+    0.1  # correlation of the residuals of two rows of a group: ten clusters of .3 show less in one case of twenty
+)
 _DEVIATIONS = 4.0  # standard errors of it in rows that are independent
 
 
@@ -28,14 +30,14 @@ def warn_of_clusters(design: np.ndarray, shares: np.ndarray, columns: Mapping[An
     x = design[rows]
     x = x / column_sizes(x)
     residuals = shares[rows] - x @ np.linalg.lstsq(x, shares[rows], rcond=None)[0]
-    tried = [_alike(str(name), residuals, groups) for name, groups in _groups_of(columns, rows)]
-    alike = [column for column in tried if column is not None]
-    if not alike:
+    tests = [_test_groups(str(name), residuals, groups) for name, groups in _groups_of(columns, rows)]
+    dependent = [column for column in tests if column is not None]
+    if not dependent:
         return
-    coarsest = min(alike, key=lambda column: column.n_groups)
-    named = ", ".join(f"{column!r} ({n} groups, correlation {r:.2f})" for column, n, r in alike)
+    coarsest = min(dependent, key=lambda column: column.n_groups)
+    descriptions = ", ".join(f"{column!r} ({n} groups, correlation {r:.2f})" for column, n, r in dependent)
     warn(
-        f"Rows of one group have alike residuals, in the column {named}: intervals that take rows as independent are too "
+        f"Rows of one group have alike residuals, in the column {descriptions}: intervals that take rows as independent are too "
         f"narrow. Name what rows depend on each other within, as in {write_parameter('cluster', coarsest.column)}.",
         EvidenceWarning,
     )
@@ -50,7 +52,7 @@ def _groups_of(columns: Mapping[Any, Any], rows: np.ndarray) -> Iterator[tuple[A
             yield name, pd.factorize(np.asarray(column)[rows])[0]
 
 
-def _alike(column: str, residuals: np.ndarray, groups: np.ndarray) -> AlikeRows | None:
+def _test_groups(column: str, residuals: np.ndarray, groups: np.ndarray) -> AlikeRows | None:
     """Return a column whose groups have alike residuals; None for others."""
     residuals, groups = residuals[groups >= 0], groups[groups >= 0]
     n = int(groups.max(initial=-1)) + 1
@@ -62,5 +64,5 @@ def _alike(column: str, residuals: np.ndarray, groups: np.ndarray) -> AlikeRows 
     sums = np.stack([np.bincount(groups, values, n) for values in residuals.T])
     products = ((sums**2).sum(axis=1) - (residuals**2).sum(axis=0)) / max(pairs, 1.0)
     correlation = float((products / variance).max())
-    clear = correlation >= max(_LEAST, _DEVIATIONS * np.sqrt(2 / max(pairs, 1.0)))
-    return AlikeRows(column, n, correlation) if clear else None
+    is_clear = correlation >= max(_MIN_CORRELATION, _DEVIATIONS * np.sqrt(2 / max(pairs, 1.0)))
+    return AlikeRows(column, n, correlation) if is_clear else None

@@ -18,7 +18,7 @@ from .estimates import column_sizes
 from .formulas import CONTEXT, MAX_COLUMNS, CheckedFormula, describe_error
 
 _MAX_CELLS = 1 << 27
-_EXTRA = 1e-9  # length of a column, of one, that is left of it beside the others
+_MIN_RESIDUAL = 1e-9  # length of a column, of one, that is left of it beside the others
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Design:
     references: dict[str, str] = field(default_factory=dict)
 
     @property
-    def known(self) -> np.ndarray:
+    def is_known(self) -> np.ndarray:
         """Rows that have all entries, bool, shape (n_rows,)."""
         return np.asarray(np.isfinite(self.matrix).all(axis=1))
 
@@ -61,22 +61,22 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
     LatentiaError
         If the formula has more than names, numbers and known functions, or does not fit the table.
     """
-    checked = CheckedFormula(formula)
+    parsed_formula = CheckedFormula(formula)
     import pandas as pd
 
     table = columns_by_name(data, n_rows)
-    checked.check_columns(list(map(str, table)))
+    parsed_formula.check_columns(list(map(str, table)))
     cells = {
-        str(name): _cells(name, column, checked.categories)
+        str(name): _cells(name, column, parsed_formula.categories)
         for name, column in table.items()
-        if str(name) in checked.columns
+        if str(name) in parsed_formula.columns
     }
     levels = {
-        name: len(set(_present(column)))
+        name: len(set(_present_texts(column)))
         for name, column in cells.items()
-        if _is_text(column) or name in checked.categories
+        if _is_text(column) or name in parsed_formula.categories
     }
-    n_columns = checked.max_columns(levels)
+    n_columns = parsed_formula.max_columns(levels)
     if n_columns > MAX_COLUMNS or n_columns * n_rows > _MAX_CELLS:
         raise LatentiaError(
             f"It makes up to {n_columns} columns of {n_rows} rows, which is too much. Leave out products of columns with many "
@@ -86,9 +86,11 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
     try:
         frame = pd.DataFrame(cells, index=range(n_rows))
         with np.errstate(all="ignore"):  # Rows without a finite entry are left out.
-            found = checked.parsed.get_model_matrix(frame, context=CONTEXT, na_action="drop", output="pandas")
-        matrix = np.full((n_rows, found.shape[1]), np.nan)
-        matrix[found.index] = found.to_numpy(dtype=float)
+            design_matrix = parsed_formula.parsed.get_model_matrix(
+                frame, context=CONTEXT, na_action="drop", output="pandas"
+            )
+        matrix = np.full((n_rows, design_matrix.shape[1]), np.nan)
+        matrix[design_matrix.index] = design_matrix.to_numpy(dtype=float)
     except Exception as error:  # of the many that a formula may raise, each says what it is about
         columns = ", ".join(map(str, table))
         raise LatentiaError(
@@ -96,16 +98,16 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
             parameter="formula",
             value=formula,
         ) from error
-    if not found.shape[1]:
+    if not design_matrix.shape[1]:
         raise LatentiaError("It has no terms. Use '~ 1' for the mean.", parameter="formula", value=formula)
-    return Design(matrix, [str(term) for term in found.columns], _references(found))
+    return Design(matrix, [str(term) for term in design_matrix.columns], _references(design_matrix))
 
 
-def _references(found: Any) -> dict[str, str]:
+def _references(design_matrix: Any) -> dict[str, str]:
     """Return the level of each column of categories that the others are compared with, from a matrix of formulaic."""
     references = {}
-    for factor, contrasts in found.model_spec.factor_contrasts.items():
-        if any(str(term).startswith(f"{factor}[T.") for term in found.columns):
+    for factor, contrasts in design_matrix.model_spec.factor_contrasts.items():
+        if any(str(term).startswith(f"{factor}[T.") for term in design_matrix.columns):
             references[str(factor)] = str(contrasts.contrasts.get_drop_field(contrasts.levels, reduced_rank=False))
     return references
 
@@ -113,7 +115,7 @@ def _references(found: Any) -> dict[str, str]:
 def columns_of(table: Any, n_rows: int) -> Design:
     """Return the columns of a table, centred: numbers as they are, others as indicators of their levels but the first."""
     if not isinstance(table, Mapping) and not hasattr(table, "columns"):
-        table = _unnamed(table)
+        table = _name_columns(table)
     columns, terms = [], []
     for name, column in columns_by_name(table, n_rows).items():
         cells = _cells(name, column)
@@ -122,7 +124,9 @@ def columns_of(table: Any, n_rows: int) -> Design:
             terms.append(str(name))
             continue
         categories = getattr(getattr(cells, "cat", None), "categories", None)
-        levels = sorted({str(cell) for cell in _present(cells)}) if categories is None else list(map(str, categories))
+        levels = (
+            sorted({str(cell) for cell in _present_texts(cells)}) if categories is None else list(map(str, categories))
+        )
         if len(columns) + len(levels) > n_rows:
             raise LatentiaError(
                 f"Column {name!r} has {len(levels)} levels, which is too many for {n_rows} rows: leave it out."
@@ -132,11 +136,11 @@ def columns_of(table: Any, n_rows: int) -> Design:
             columns.append(np.array([np.nan if text is None else float(text == level) for text in texts]))
             terms.append(f"{name}[T.{level}]")
     matrix = np.column_stack([*columns, np.zeros((n_rows, 0))])
-    known = np.isfinite(matrix).all(axis=1)
-    return Design(matrix - matrix[known].mean(axis=0) if known.any() else matrix, terms)
+    is_complete = np.isfinite(matrix).all(axis=1)
+    return Design(matrix - matrix[is_complete].mean(axis=0) if is_complete.any() else matrix, terms)
 
 
-def _unnamed(table: Any) -> dict[str, np.ndarray]:
+def _name_columns(table: Any) -> dict[str, np.ndarray]:
     """Return the columns of an array by made-up names."""
     try:
         values = np.asarray(unmasked(table), dtype=float)
@@ -173,8 +177,8 @@ def clusters_of(cluster: Any, data: Any, n_rows: int, parameter: str = "data") -
     values = [None if is_missing(value) or value == "" else str(value) for value in list(cluster)]
     if len(values) != n_rows:
         raise LatentiaError(f"cluster has {len(values)} entries and X has {n_rows} rows: they must agree.")
-    place = {value: i for i, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
-    return np.array([-1 if value is None else place[value] for value in values])
+    numbers = {value: i for i, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
+    return np.array([-1 if value is None else numbers[value] for value in values])
 
 
 def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndarray) -> None:
@@ -187,11 +191,11 @@ def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndar
     matrix = matrix / column_sizes(matrix)
     scaled = matrix / np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
     _, r, order = qr(scaled, mode="economic", pivoting=True)
-    extra = [terms[i] for i in order[np.abs(np.diag(r)) < _EXTRA]]
-    if extra:
-        follow, them = ("follows", "it") if len(extra) == 1 else ("follow", "them")
+    redundant = [terms[i] for i in order[np.abs(np.diag(r)) < _MIN_RESIDUAL]]
+    if redundant:
+        verb, pronoun = ("follows", "it") if len(redundant) == 1 else ("follow", "them")
         raise LatentiaError(
-            f"{', '.join(extra)} {follow} from the other terms: leave {them} out, or center what is large beside its spread, "
+            f"{', '.join(redundant)} {verb} from the other terms: leave {pronoun} out, or center what is large beside its spread, "
             "as in center(year)."
         )
 
@@ -226,7 +230,10 @@ def _cells(name: Any, column: Any, categories: Collection[str] = ()) -> Any:
         return values if str(name) in categories else values.astype(float)
     if values.dtype.kind not in "OUS":
         return values
-    cells = [None if is_missing(one) or (isinstance(one, str) and not one.strip()) else one for one in values.tolist()]
+    cells = [
+        None if is_missing(entry) or (isinstance(entry, str) and not entry.strip()) else entry
+        for entry in values.tolist()
+    ]
     if any(cell is not None for cell in cells) and all(cell is None or isinstance(cell, Real) for cell in cells):
         return np.array([np.nan if cell is None else float(cell) for cell in cells])
     return np.array(cells, object)
@@ -237,6 +244,6 @@ def _is_text(cells: Any) -> bool:
     return hasattr(cells, "cat") or cells.dtype.kind == "O"
 
 
-def _present(cells: Any) -> list[str]:
+def _present_texts(cells: Any) -> list[str]:
     """Return the entries of a column that are there, as texts."""
     return [str(cell) for cell in cells if not is_missing(cell)]

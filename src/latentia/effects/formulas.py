@@ -110,10 +110,10 @@ class CheckedFormula:
         return sum(prod(self._width(str(factor.expr), levels) for factor in term.factors) for term in self.parsed)
 
     def _width(self, factor: str, levels: Mapping[str, int]) -> int:
-        known = self._widths.get(factor)
-        if known is None:
+        call = self._widths.get(factor)
+        if call is None:
             return levels.get(factor, 1)
-        return max([known["width"], *(levels[name] for name in known["columns"] if name in levels)])
+        return max([call["width"], *(levels[name] for name in call["columns"] if name in levels)])
 
     # --- tokens ---------------------------------------------------------------------------------------------------
 
@@ -132,13 +132,13 @@ class CheckedFormula:
 
     def _check_size(self, tree: Any) -> None:
         """Raise where there are two sides, large exponents, or too many terms once products are expanded."""
-        nodes, todo = [], [tree]
-        while todo:
-            nodes.append(todo.pop())
-            todo += getattr(nodes[-1], "args", ())
+        nodes, pending = [], [tree]
+        while pending:
+            nodes.append(pending.pop())
+            pending += getattr(nodes[-1], "args", ())
         sizes: dict[int, int] = {}
         for node in reversed(nodes):
-            sizes[id(node)] = self._size(node, [sizes[id(one)] for one in getattr(node, "args", ())])
+            sizes[id(node)] = self._size(node, [sizes[id(child)] for child in getattr(node, "args", ())])
             if sizes[id(node)] > _MAX_TERMS:
                 raise self._error(f"It has more than {_MAX_TERMS} terms.")
 
@@ -164,7 +164,7 @@ class CheckedFormula:
         aliases: dict[str, str] = {}
         call = ast.parse(sanitize_variable_names(text, {}, aliases, template="_quoted_{}"), mode="eval").body
         if not isinstance(call, ast.Call):
-            raise self._refused(call)
+            raise self._refusal(call)
         functions, columns = set[str](), set[str]()
         self._check_function(call, functions, columns)
         columns = {aliases.get(name, name) for name in columns}
@@ -180,20 +180,20 @@ class CheckedFormula:
             "width": _width_of(call),
         }
 
-    def _refused(self, node: ast.AST) -> LatentiaError:
+    def _refusal(self, node: ast.AST) -> LatentiaError:
         return self._error(f"{ast.unparse(node)[:60]!r} is not allowed. {_ALLOWED}")
 
     def _check_function(self, call: ast.Call, functions: set[str], columns: set[str]) -> None:
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         if name not in _FUNCTIONS or not call.args or len(call.args) > 1 + len(_FUNCTIONS[name]):
-            raise self._refused(call)
+            raise self._refusal(call)
         functions.add(name)
         self._check_expression(call.args[0], functions, columns)
-        given = dict(zip(_FUNCTIONS[name], call.args[1:], strict=False))
-        given |= {str(keyword.arg): keyword.value for keyword in call.keywords}
-        for argument, value in given.items():
+        arguments = dict(zip(_FUNCTIONS[name], call.args[1:], strict=False))
+        arguments |= {str(keyword.arg): keyword.value for keyword in call.keywords}
+        for argument, value in arguments.items():
             if argument not in _FUNCTIONS[name]:
-                raise self._refused(call)
+                raise self._refusal(call)
             self._check_argument(argument, value)
 
     def _check_expression(self, node: ast.expr, functions: set[str], columns: set[str]) -> None:
@@ -208,13 +208,13 @@ class CheckedFormula:
             self._check_expression(node.left, functions, columns)
             self._check_expression(node.right, functions, columns)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-            within: set[str] = set()
-            self._check_expression(node.left, functions, within)
-            if not within or not _is_number(node.right, _MAX_EXPONENT):
-                raise self._refused(node)
-            columns |= within
+            inner_columns: set[str] = set()
+            self._check_expression(node.left, functions, inner_columns)
+            if not inner_columns or not _is_number(node.right, _MAX_EXPONENT):
+                raise self._refusal(node)
+            columns |= inner_columns
         elif not _is_number(node, _MAX_NUMBER):
-            raise self._refused(node)
+            raise self._refusal(node)
 
     def _check_argument(self, name: str, node: ast.expr) -> None:
         """Check a constant, a list of these, or the contrasts of C."""
@@ -226,7 +226,7 @@ class CheckedFormula:
             limit, values = _MAX_DEGREE if name in ("df", "degree") else _MAX_NUMBER, []
             contrast = name == "contrasts" and _is_contrast(node)
             if not (_is_number(node, limit) or isinstance(_value(node), (str, bool)) or contrast):
-                raise self._refused(node)
+                raise self._refusal(node)
         for value in values:
             self._check_argument("", value)
 

@@ -15,7 +15,7 @@ from .._presentation import presenters
 from ..exceptions import LatentiaError
 from .estimates import Estimates
 
-_SHOWN = 40  # rows of the text
+_MAX_ROWS_SHOWN = 40  # rows of the text
 _INTERCEPT = "Intercept"
 COMBINED = "combination", "combinations"  # what one is called in the place of a component, and several
 
@@ -74,16 +74,16 @@ class Effects:
     references: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, found: Estimates, level: float, *, plug_in: np.ndarray | None = None, null: Any = 0.0, **facts: Any
+    def from_estimates(
+        cls, estimates: Estimates, level: float, *, plug_in: np.ndarray | None = None, null: Any = 0.0, **facts: Any
     ) -> Effects:
         """Intervals of Student's t about estimates; tests that they are ``null``; ``facts`` are the other attributes."""
-        reach = student.ppf((1 + level) / 2, found.freedom) * found.error
+        half_widths = student.ppf((1 + level) / 2, estimates.freedom) * estimates.error
         p_value = 2 * student.sf(
-            np.abs(found.value - null) / np.maximum(found.error, np.finfo(float).tiny), found.freedom
+            np.abs(estimates.value - null) / np.maximum(estimates.error, np.finfo(float).tiny), estimates.freedom
         )
-        bounds = found.value, found.value - reach, found.value + reach
-        return cls(**facts, **dict(zip(("estimate", "low", "high"), bounds, strict=True)), error=found.error,
+        bounds = estimates.value, estimates.value - half_widths, estimates.value + half_widths
+        return cls(**facts, **dict(zip(("estimate", "low", "high"), bounds, strict=True)), error=estimates.error,
                    p_value=p_value, plug_in=plug_in, level=level)  # fmt: skip
 
     @property
@@ -139,11 +139,11 @@ class Effects:
         list of (str, ndarray, ndarray, ndarray)
             Name of a term, estimates and bounds of all components.
         """
-        chosen = [term for term in self.terms if term != _INTERCEPT] or self.terms if terms is None else list(terms)
-        unknown = [term for term in chosen if term not in self.terms]
-        if unknown or not chosen:
-            raise LatentiaError(f"there are {', '.join(self.terms)}.", parameter="terms", value=chosen)
-        places = [self.terms.index(term) for term in chosen]
+        selected = [term for term in self.terms if term != _INTERCEPT] or self.terms if terms is None else list(terms)
+        unknown = [term for term in selected if term not in self.terms]
+        if unknown or not selected:
+            raise LatentiaError(f"there are {', '.join(self.terms)}.", parameter="terms", value=selected)
+        places = [self.terms.index(term) for term in selected]
         return [(self.terms[p], self.estimate[p], self.low[p], self.high[p]) for p in places]
 
     def to_frame(self) -> Any:
@@ -178,19 +178,23 @@ class Effects:
         return presenters["plot_effects"](self, terms=terms, ax=ax)
 
     def __repr__(self) -> str:
-        one, several, of_rows = self.nouns
+        singular, plural, row_noun = self.nouns
         clusters = f" in {self.n_clusters:,} clusters" if self.n_clusters != self.n_rows else ""
         lines = [
-            f"{len(self.components)} {several if len(self.components) > 1 else one}, {self.n_rows:,} {of_rows}{clusters}, "
+            f"{len(self.components)} {plural if len(self.components) > 1 else singular}, {self.n_rows:,} {row_noun}{clusters}, "
             f"{self.n_left_out:,} left out; intervals of {self.level:.0%}"
         ]
         lines += [f"{column}: each level beside {level!r}" for column, level in self.references.items()]
         keys = ["estimate", "low", "high", *([] if self.plug_in is None else ["plug_in"])]
-        wide = max(len("term"), *map(len, self.terms))
-        key_of, width = ("name", max(9, len(one), *map(len, self.components))) if self.combined else ("component", 9)
-        lines += [f"{one:>{width}}  {'term':<{wide}}" + "".join(f"{key:>10}" for key in keys)]
+        term_width = max(len("term"), *map(len, self.terms))
+        key_of, width = (
+            ("name", max(9, len(singular), *map(len, self.components))) if self.combined else ("component", 9)
+        )
+        lines += [f"{singular:>{width}}  {'term':<{term_width}}" + "".join(f"{key:>10}" for key in keys)]
         rows = self.rows()
-        for row in rows[:_SHOWN]:
-            lines += [f"{row[key_of]:>{width}}  {row['term']:<{wide}}" + "".join(f"{row[key]:>10.3g}" for key in keys)]
-        more = [f"{len(rows) - _SHOWN} more in to_frame()"] if len(rows) > _SHOWN else []
-        return escape_controls("\n".join([*lines, *more]))
+        for row in rows[:_MAX_ROWS_SHOWN]:
+            lines += [
+                f"{row[key_of]:>{width}}  {row['term']:<{term_width}}" + "".join(f"{row[key]:>10.3g}" for key in keys)
+            ]
+        remainder = [f"{len(rows) - _MAX_ROWS_SHOWN} more in to_frame()"] if len(rows) > _MAX_ROWS_SHOWN else []
+        return escape_controls("\n".join([*lines, *remainder]))

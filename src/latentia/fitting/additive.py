@@ -25,7 +25,7 @@ from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..moments import WIDEST, FramedSums, Sums, WideSums, check_width
 from ..passes import Blocks, Folds, deal_by_content
 from ..passes.dask import in_blocks
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 from .base import copy_unfitted, fitting
 from .records import attributes_of
 from .stages import Staged
@@ -212,7 +212,7 @@ class Additive(Staged):
     ) -> Self:
         """Add rows to the model (sign 1) or remove them (sign -1)."""
         sums_before, reader = self._before(sign), copy(self)
-        with one_blas_thread():
+        with single_blas_thread():
             blocks = weighted(reader._rows_of(data, reset=sums_before is None), sample_weight)
             sums = reader._sum_rows(blocks, sums_before)
             total = sums if sums_before is None else sums_before.plus(sums, sign)

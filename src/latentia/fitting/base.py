@@ -29,7 +29,7 @@ from ..passes import Blocks
 from ..passes.blocks import random_groups
 from ..passes.checkpoint import Identity, fit_kept
 from ..passes.dask import in_blocks
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 
 if TYPE_CHECKING:
     from ..evidence import Evidence
@@ -208,7 +208,7 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         def identity() -> Identity:
             return Identity.of_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), arguments)
 
-        with one_blas_thread(), fit_kept(identity, seed) as fresh._seed:
+        with single_blas_thread(), fit_kept(identity, seed) as fresh._seed:
             n_components = getattr(fresh, "n_components", None)
             if n_components is None or isinstance(n_components, numbers.Integral):
                 empty, fresh = fresh, copy(fresh)
@@ -322,7 +322,7 @@ def fitted(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P]
         check_is_fitted(self)
         try:
             arguments: Any = in_blocks(method, args, kwargs, getattr(self, "vectorizer_", None))
-            with one_blas_thread():
+            with single_blas_thread():
                 return method(self, *arguments[0], **arguments[1])
         except MemoryError as error:
             raise LatentiaError(

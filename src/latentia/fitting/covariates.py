@@ -94,7 +94,7 @@ class CovariateEffects(Estimator):
         memberships = self._memberships(X)
         n = len(memberships.shares)
         design, clusters = design_of(formula, data, n), clusters_of(cluster, data, n)
-        rows = memberships.known & design.known & (clusters >= 0)
+        rows = memberships.is_known & design.is_known & (clusters >= 0)
         check_independent(design.matrix[rows], design.terms, clusters[rows])
         if cluster is None:
             warn_of_clusters(design.matrix, memberships.shares, columns_by_name(data, n), rows)
@@ -163,7 +163,7 @@ class CovariateEffects(Estimator):
             controls = {name: controls[name] for name in controls if name != cluster} or None
         design = columns_of(controls, n) if controls is not None else None
         z = np.zeros((n, 0)) if design is None else design.matrix
-        rows = memberships.known & np.isfinite(outcome) & np.isfinite(z).all(axis=1) & (clusters >= 0)
+        rows = memberships.is_known & np.isfinite(outcome) & np.isfinite(z).all(axis=1) & (clusters >= 0)
         terms = [] if design is None else design.terms
         check_independent(
             np.column_stack([memberships.shares, z])[rows], [*self._names_of_components(), *terms], clusters[rows]
@@ -187,14 +187,14 @@ class CovariateEffects(Estimator):
     ) -> Effects:
         """Build the effects on all components, or on combinations of them."""
         if components is None:
-            return Effects.of(estimate(None), level, plug_in=plug_in, **facts)
-        combinations = Combinations.of(components, len(facts["components"]))
-        combined_plug_in = None if plug_in is None else combinations.of_values(plug_in)
+            return Effects.from_estimates(estimate(None), level, plug_in=plug_in, **facts)
+        combinations = Combinations.from_request(components, len(facts["components"]))
+        combined_plug_in = None if plug_in is None else combinations.combine_values(plug_in)
         is_part = (combinations.top != 0) | (combinations.bottom != 0)
         unsupported = np.flatnonzero(is_part[:, facts["not_supported"]].any(axis=1)).tolist()
         facts |= {"components": combinations.names, "nouns": (*COMBINED, self.nouns[2]), "not_supported": unsupported}
-        return Effects.of(
-            combinations.estimated(estimate),
+        return Effects.from_estimates(
+            combinations.estimate(estimate),
             level,
             plug_in=combined_plug_in,
             null=combinations.is_ratio.astype(float),

@@ -16,9 +16,9 @@ import numpy as np
 from numba import njit
 
 from ..moments.counts import as_counts
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 
-_ROWS, COLUMNS = 256, 16
+_CHUNK_ROWS, COLUMNS = 256, 16
 
 
 def fold_in(
@@ -55,7 +55,7 @@ def fold_in(
     n = len(counts.indptr) - 1
     weights = np.tile(alpha / alpha.sum(), (n, 1)) if start is None else np.array(start, dtype=np.float64)
     alpha = np.asarray(alpha, dtype=np.float64)
-    for_chunks(lambda a, b: _iterate(*counts, a, b, by_word, alpha, max_iter, tol, weights), n, _ROWS, n_jobs)
+    run_in_chunks(lambda a, b: _iterate(*counts, a, b, by_word, alpha, max_iter, tol, weights), n, _CHUNK_ROWS, n_jobs)
     return weights
 
 
@@ -97,12 +97,12 @@ def _iterate(indptr, indices, data, first, last, by_word, alpha, max_iter, tol, 
                 total += gain[j]
             for j in range(k):
                 gain[j] = gain[j] / total if total > 0.0 else alpha[j] / prior
-            moved = 0.0
+            change = 0.0
             for j in range(k):
-                moved += abs(gain[j] - w[j])
+                change += abs(gain[j] - w[j])
             for j in range(k):
                 w[j] = gain[j]
-            if moved <= tol:
+            if change <= tol:
                 break
 
 

@@ -23,24 +23,26 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from ..passes import Blocks, accumulate
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 from .coordinates import Expected, Values
 
 Refine: TypeAlias = int | Literal["auto"]
 
-_MOST_STEPS = 200
-_REMAINING = 0.02  # nats: where the gain that a step predicts, and that of the last step, are below, EM has converged
-_SHARE = 1e-9  # or below this share of the log-likelihood
+_MAX_STEPS = 200
+_MAX_REMAINING_GAIN = (
+    0.02  # nats: where the gain that a step predicts, and that of the last step, are below, EM has converged
+)
+_MAX_REMAINING_SHARE = 1e-9  # or below this share of the log-likelihood
 _ROUNDING = 1e-12  # of the log-likelihood: smaller gains cannot be seen
-_CALM = 3  # times in a row
+_CALM_STEPS = 3  # times in a row
 _MEMORY_BYTES = 1 << 28  # of the pairs that are kept
-_MOST_PAIRS = 20
-_LONGEST = 3.0  # correction: of a logarithm, or of a mean in standard deviations
-_LEAST_SHARE = 1e-8  # of the complete data's information that a pair must show
-_LEAST_GAIN = 0.1  # of the rise that EM's own step promises, for a corrected one to stand
-_SHORTER, _LONGER = 0.25, 2.0  # how the longest correction changes after one that failed, and one that was cut and held
-_EM_PARTS = 1.0, 0.3, 0.1  # of EM's step that are tried alone
-_FIRST_TRIES = 5  # of EM, where the data is impossible at the start
+_MAX_PAIRS = 20
+_MAX_CORRECTION = 3.0  # correction: of a logarithm, or of a mean in standard deviations
+_MIN_CURVATURE_SHARE = 1e-8  # of the complete data's information that a pair must show
+_MIN_GAIN_SHARE = 0.1  # of the rise that EM's own step promises, for a corrected one to stand
+_SHRINK, _GROW = 0.25, 2.0  # how the longest correction changes after one that failed, and one that was cut and held
+_EM_STEP_SHARES = 1.0, 0.3, 0.1  # of EM's step that are tried alone
+_MAX_FIRST_STEPS = 5  # of EM, where the data is impossible at the start
 
 
 class Update(Protocol):
@@ -83,7 +85,7 @@ class Refinement:
     remaining: float
 
     @classmethod
-    def none(cls, *values: np.ndarray) -> Refinement:
+    def no_steps(cls, *values: np.ndarray) -> Refinement:
         """No steps were taken."""
         return cls(values, np.empty(0), False, float("nan"))
 
@@ -99,9 +101,9 @@ def refine(
     update: Update,
     e_step: EStep,
     steps: Refine,
-    enough: float = _REMAINING,
+    min_gain: float = _MAX_REMAINING_GAIN,
     until: Callable[[], bool] | None = None,
-    most: int = _MOST_STEPS,
+    max_steps: int = _MAX_STEPS,
     patience: float = np.inf,
 ) -> Refinement:
     """Climb the likelihood from an update's values.
@@ -125,35 +127,37 @@ def refine(
         bounds, whose slope promises more than they rise.
     """
     if not steps:
-        return Refinement.none(*update.values)
-    with one_blas_thread():  # whose number may change the bits of inner products
+        return Refinement.no_steps(*update.values)
+    with single_blas_thread():  # whose number may change the bits of inner products
         passes = _Passes(e_step)
         if until is not None and steps == "auto":
-            return _plain(update, passes, most, until)
+            return _plain(update, passes, max_steps, until)
         return (
-            _until_settled(update, passes, enough, most, patience) if steps == "auto" else _plain(update, passes, steps)
+            _accelerate(update, passes, min_gain, max_steps, patience)
+            if steps == "auto"
+            else _plain(update, passes, steps)
         )
 
 
-def converge(update: Any, e_step: EStep, most: int = _MOST_STEPS) -> Refinement:
+def converge(update: Any, e_step: EStep, max_steps: int = _MAX_STEPS) -> Refinement:
     """Plain EM until the gain of a step is negligible: for models whose distributions have no coordinates."""
     heights: list[float] = []
 
-    def watched(at: Update, number: int) -> Any:
-        sums = e_step(at, number)
+    def watched(current: Update, number: int) -> Any:
+        sums = e_step(current, number)
         heights.append(float(sums.log_likelihood))
         return sums
 
     def converged() -> bool:
-        enough = max(_REMAINING, _SHARE * abs(heights[-1]))
-        return len(heights) > _CALM and heights[-1] - heights[-1 - _CALM] < _CALM * enough
+        enough = max(_MAX_REMAINING_GAIN, _MAX_REMAINING_SHARE * abs(heights[-1]))
+        return len(heights) > _CALM_STEPS and heights[-1] - heights[-1 - _CALM_STEPS] < _CALM_STEPS * enough
 
-    return refine(update, watched, "auto", until=converged, most=most)
+    return refine(update, watched, "auto", until=converged, max_steps=max_steps)
 
 
-def updated(update: Update, sums: Any) -> Values:
+def estimate_values(update: Update, sums: Any) -> Values:
     """EM's new values from the sums of a pass."""
-    return tuple(value for one in update.expected(sums) for value in one.estimate())
+    return tuple(value for distribution in update.expected(sums) for value in distribution.estimate())
 
 
 def over(blocks: Blocks, n_jobs: int | None = None, progress: bool = False) -> EStep:
@@ -174,34 +178,34 @@ def _plain(update: Update, passes: _Passes, steps: int, until: Callable[[], bool
     return Refinement(values, np.array(passes.log_likelihood), converged, float("nan"))
 
 
-def _until_settled(update: Update, passes: _Passes, least: float, most: int, patience: float) -> Refinement:
-    point = _possible(update, passes)
+def _accelerate(update: Update, passes: _Passes, min_gain: float, max_steps: int, patience: float) -> Refinement:
+    point = _find_possible_start(update, passes)
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_n_pairs(len(point.slope)))
-    gain, remaining, longest, calm, slow, converged = np.inf, np.inf, _LONGEST, 0, 0, False
+    gain, remaining, max_correction, n_calm, n_slow, converged = np.inf, np.inf, _MAX_CORRECTION, 0, 0, False
     while np.isfinite(point.objective):
         correction = _correction(point, pairs)
         remaining = 0.5 * float(point.slope @ (point.em_step + correction))
-        enough = max(least, _SHARE * abs(point.objective))
-        calm = calm + 1 if max(remaining, gain) < enough else 0
-        slow = slow + 1 if gain < enough else 0
-        converged = calm >= _CALM or slow >= patience
-        if converged or len(passes.log_likelihood) >= most:
+        negligible = max(min_gain, _MAX_REMAINING_SHARE * abs(point.objective))
+        n_calm = n_calm + 1 if max(remaining, gain) < negligible else 0
+        n_slow = n_slow + 1 if gain < negligible else 0
+        converged = n_calm >= _CALM_STEPS or n_slow >= patience
+        if converged or len(passes.log_likelihood) >= max_steps:
             break
-        after, longest = _searched(point, correction, longest, passes, most)
-        if after is None:  # EM's own step does not gain either: the rest is rounding
-            converged = bool(remaining < enough)
+        next_point, max_correction = _search(point, correction, max_correction, passes, max_steps)
+        if next_point is None:  # EM's own step does not gain either: the rest is rounding
+            converged = bool(remaining < negligible)
             break
-        _remember(pairs, after.coordinates - point.coordinates, point.slope - after.slope, point.curvature)
-        point, gain = after, after.objective - point.objective
-    if slow >= patience:
+        _remember(pairs, next_point.coordinates - point.coordinates, point.slope - next_point.slope, point.curvature)
+        point, gain = next_point, next_point.objective - point.objective
+    if n_slow >= patience:
         remaining = min(remaining, max(gain, 0.0))
     return Refinement(point.estimate(), np.array(passes.log_likelihood), converged, max(remaining, 0.0))
 
 
-def _possible(update: Update, passes: _Passes) -> _Point:
+def _find_possible_start(update: Update, passes: _Passes) -> _Point:
     """The start, after a few of EM's own steps if the data is impossible there: they make it possible, where anything can."""
     point = passes.at(update)
-    for _ in range(_FIRST_TRIES):
+    for _ in range(_MAX_FIRST_STEPS):
         if np.isfinite(point.objective):
             break
         point = passes.at(update.at(*point.estimate()))
@@ -218,49 +222,56 @@ class _Point:
 
     @cached_property
     def objective(self) -> float:
-        return self.log_likelihood + sum(one.log_prior() for one in self.expected)
+        return self.log_likelihood + sum(distribution.log_prior() for distribution in self.expected)
 
     @cached_property
     def coordinates(self) -> np.ndarray:
-        return np.concatenate(self._by_distribution)
+        return np.concatenate(self._coordinate_parts)
 
     @cached_property
     def slope(self) -> np.ndarray:
-        return np.concatenate([one.slope() for one in self.expected])
+        return np.concatenate([distribution.slope() for distribution in self.expected])
 
     @cached_property
     def curvature(self) -> np.ndarray:
-        return np.concatenate([one.curvature() for one in self.expected])
+        return np.concatenate([distribution.curvature() for distribution in self.expected])
 
     def estimate(self) -> Values:
         """EM's new values."""
-        return tuple(value for one in self.expected for value in one.estimate())
+        return tuple(value for distribution in self.expected for value in distribution.estimate())
 
     @cached_property
     def em_step(self) -> np.ndarray:
         """How EM would move the coordinates; what has no slope stays."""
-        step = np.concatenate([one.coordinates(*one.estimate()) for one in self.expected]) - self.coordinates
+        step = (
+            np.concatenate([distribution.coordinates(*distribution.estimate()) for distribution in self.expected])
+            - self.coordinates
+        )
         return np.where(self.slope == 0, 0.0, step)
 
-    def moved(self, step: np.ndarray) -> Update:
+    def move(self, step: np.ndarray) -> Update:
         """The update whose coordinates are so far from here."""
         values: list[np.ndarray] = []
-        for one, here, part in zip(self.expected, self._by_distribution, self._cut(step), strict=True):
-            values += one.at(here + part)
+        for distribution, coordinates, part in zip(
+            self.expected, self._coordinate_parts, self._split_step(step), strict=True
+        ):
+            values += distribution.at(coordinates + part)
         return self.update.at(*values)
 
     def reach(self, step: np.ndarray) -> float:
         """The largest move in a step."""
-        return max(one.reach(part) for one, part in zip(self.expected, self._cut(step), strict=True))
+        return max(
+            distribution.reach(part) for distribution, part in zip(self.expected, self._split_step(step), strict=True)
+        )
 
     @cached_property
-    def _by_distribution(self) -> list[np.ndarray]:
+    def _coordinate_parts(self) -> list[np.ndarray]:
         """The coordinates of each."""
-        return [one.coordinates() for one in self.expected]
+        return [distribution.coordinates() for distribution in self.expected]
 
-    def _cut(self, step: np.ndarray) -> list[np.ndarray]:
+    def _split_step(self, step: np.ndarray) -> list[np.ndarray]:
         """A step as the steps of each."""
-        return np.split(step, np.cumsum([len(part) for part in self._by_distribution])[:-1])
+        return np.split(step, np.cumsum([len(part) for part in self._coordinate_parts])[:-1])
 
 
 class _Passes:
@@ -290,8 +301,8 @@ def _correction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -
     return np.where(point.slope == 0, 0.0, step_to - point.slope / point.curvature)
 
 
-def _searched(
-    point: _Point, correction: np.ndarray, longest: float, passes: _Passes, most: int
+def _search(
+    point: _Point, correction: np.ndarray, max_correction: float, passes: _Passes, max_steps: int
 ) -> tuple[_Point | None, float]:
     """The next point, None if nothing gains; and the longest correction to trust from there.
 
@@ -300,31 +311,31 @@ def _searched(
     """
     em_rise, reach = float(point.slope @ point.em_step), point.reach(correction)
     if not em_rise > _ROUNDING * abs(point.objective):
-        return None, longest
+        return None, max_correction
     if em_rise + float(point.slope @ correction) > 0 and 0 < reach < np.inf:
-        share = min(1.0, longest / reach)
-        after = passes.at(point.moved(point.em_step + share * correction))
-        if after.objective - point.objective >= _LEAST_GAIN * em_rise:
-            return after, min(_LONGER * longest, _LONGEST) if share < 1 else longest
-        longest = _SHORTER * share * reach
-        if len(passes.log_likelihood) >= most:
-            return None, longest
-    for part in _EM_PARTS:
-        after = passes.at(point.moved(part * point.em_step))
-        if after.objective > point.objective:
-            return after, longest
-        if len(passes.log_likelihood) >= most:
+        share = min(1.0, max_correction / reach)
+        candidate = passes.at(point.move(point.em_step + share * correction))
+        if candidate.objective - point.objective >= _MIN_GAIN_SHARE * em_rise:
+            return candidate, min(_GROW * max_correction, _MAX_CORRECTION) if share < 1 else max_correction
+        max_correction = _SHRINK * share * reach
+        if len(passes.log_likelihood) >= max_steps:
+            return None, max_correction
+    for part in _EM_STEP_SHARES:
+        candidate = passes.at(point.move(part * point.em_step))
+        if candidate.objective > point.objective:
+            return candidate, max_correction
+        if len(passes.log_likelihood) >= max_steps:
             break
-    return None, longest
+    return None, max_correction
 
 
 def _remember(
     pairs: deque[tuple[np.ndarray, np.ndarray]], step: np.ndarray, change: np.ndarray, curvature: np.ndarray
 ) -> None:
     """Keep a pair where the objective is concave along it, in a share of the complete data's information."""
-    if step @ change > _LEAST_SHARE * (step @ (curvature * step)):
+    if step @ change > _MIN_CURVATURE_SHARE * (step @ (curvature * step)):
         pairs.append((step, change))
 
 
 def _n_pairs(size: int) -> int:
-    return int(np.clip(_MEMORY_BYTES // max(16 * size, 1), 1, _MOST_PAIRS))
+    return int(np.clip(_MEMORY_BYTES // max(16 * size, 1), 1, _MAX_PAIRS))

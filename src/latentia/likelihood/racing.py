@@ -43,7 +43,7 @@ class Race(Generic[Reached]):
 
 
 def race(
-    starts: Mapping[str, Start], climb: Callable[[Start], tuple[float, Reached]], clearly: float = 0.0
+    starts: Mapping[str, Start], climb: Callable[[Start], tuple[float, Reached]], min_gain: float = 0.0
 ) -> Race[Reached]:
     """The start that climbs highest.
 
@@ -54,7 +54,7 @@ def race(
     climb : callable
         ``climb(start)``: the log-likelihood that it reaches, and what it has become. A start that raises a `LatentiaError`, or
         reaches no number, loses.
-    clearly : float
+    min_gain : float
         Nats by which a later start must be higher than the best of those before it.
 
     Raises
@@ -71,7 +71,7 @@ def race(
             heights[key], failure = -np.inf, failure or error
             continue
         heights[key] = height if height == height else -np.inf
-        if best is None or heights[key] > heights[name] + clearly:
+        if best is None or heights[key] > heights[name] + min_gain:
             best, name = reached, key
     if best is None:
         raise failure or LatentiaError("No start was given.")
@@ -82,9 +82,9 @@ def race_updates(
     starts: Mapping[str, Update],
     e_step: EStep,
     steps: Refine,
-    few: int,
-    clearly: float = 0.0,
-    most: Mapping[str, int] | None = None,
+    n_trial_steps: int,
+    min_gain: float = 0.0,
+    max_steps: Mapping[str, int] | None = None,
     **options: Any,
 ) -> Race[Refinement]:
     """Refine every start by a few steps, and the one of the highest likelihood to the end.
@@ -97,11 +97,11 @@ def race_updates(
         As in `refine`.
     steps : int or "auto"
         Of the winner, the few ones among them; as in `refine`.
-    few : int
+    n_trial_steps : int
         Steps of every start, accelerated ones if ``steps`` is "auto".
-    clearly : float
+    min_gain : float
         Nats by which a later start must be higher than the best of those before it.
-    most : mapping from name to int, optional
+    max_steps : mapping from name to int, optional
         E-steps of "auto" from some of the starts, more than a few.
     **options
         ``enough`` of `refine`.
@@ -109,34 +109,34 @@ def race_updates(
     Returns
     -------
     Race
-        ``reached`` is a `Refinement` with the steps of the winner alone; the others cost ``few`` passes each.
+        ``reached`` is a `Refinement` with the steps of the winner alone; the others cost ``n_trial_steps`` passes each.
     """
-    capped = most or {}
+    limits = max_steps or {}
     if len(starts) == 1 or not steps:
         name, update = next(iter(starts.items()))
-        found = refine(update, e_step, steps, **_limit(capped.get(name)), **options)
-        return Race(name, found, {}, len(found.log_likelihood))
-    made = 0
-    tried: Refine = "auto" if steps == "auto" else min(few, steps)
+        refinement = refine(update, e_step, steps, **_limit(limits.get(name)), **options)
+        return Race(name, refinement, {}, len(refinement.log_likelihood))
+    n_steps = 0
+    trial_steps: Refine = "auto" if steps == "auto" else min(n_trial_steps, steps)
 
     def climb(update: Update) -> tuple[float, tuple[Update, Refinement]]:
-        nonlocal made
-        found = refine(update, e_step, tried, **_limit(few), **options)
-        made += len(found.log_likelihood)
-        return float(np.max(found.log_likelihood)), (update, found)
+        nonlocal n_steps
+        refinement = refine(update, e_step, trial_steps, **_limit(n_trial_steps), **options)
+        n_steps += len(refinement.log_likelihood)
+        return float(np.max(refinement.log_likelihood)), (update, refinement)
 
-    winner = race(starts, climb, clearly)
-    update, found = winner.reached
-    rest: Refine = "auto" if steps == "auto" else steps - min(few, steps)
-    left = capped[winner.name] - few if steps == "auto" and winner.name in capped else None
-    if found.converged or not rest or (left is not None and left <= 0):
-        return Race(winner.name, found, winner.heights, made)
-    limit = _limit(left)
-    further = refine(update.at(*found.values), e_step, rest, **limit, **options)
-    history = np.concatenate([found.log_likelihood, further.log_likelihood])
+    winner = race(starts, climb, min_gain)
+    update, refinement = winner.reached
+    further_steps: Refine = "auto" if steps == "auto" else steps - min(n_trial_steps, steps)
+    remaining_steps = limits[winner.name] - n_trial_steps if steps == "auto" and winner.name in limits else None
+    if refinement.converged or not further_steps or (remaining_steps is not None and remaining_steps <= 0):
+        return Race(winner.name, refinement, winner.heights, n_steps)
+    limit = _limit(remaining_steps)
+    further = refine(update.at(*refinement.values), e_step, further_steps, **limit, **options)
+    history = np.concatenate([refinement.log_likelihood, further.log_likelihood])
     reached = Refinement(further.values, history, further.converged, further.remaining)
-    return Race(winner.name, reached, winner.heights, made + len(further.log_likelihood))
+    return Race(winner.name, reached, winner.heights, n_steps + len(further.log_likelihood))
 
 
-def _limit(most: int | None) -> dict[str, Any]:
-    return {} if most is None else {"most": max(most, 1)}
+def _limit(max_steps: int | None) -> dict[str, Any]:
+    return {} if max_steps is None else {"max_steps": max(max_steps, 1)}

@@ -38,7 +38,7 @@ class MixtureSums:
     n_rows: int = 0
 
 
-def merged(first: Sums, second: Sums) -> Sums:
+def merge_sums(first: Sums, second: Sums) -> Sums:
     """Two dataclasses of sums added field by field into ``first``."""
     for field in fields(first):  # type: ignore[arg-type]
         setattr(first, field.name, getattr(first, field.name) + getattr(second, field.name))
@@ -51,7 +51,7 @@ def log(p: np.ndarray) -> np.ndarray:
         return np.log(p, order="C", dtype=np.float64)
 
 
-def scaled_exp(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def scale_exp(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Densities with largest entry one in every row, shape (n, K), and the logarithm of the scale, shape (n,).
 
     A row of -inf gives zeros and scale one.
@@ -69,7 +69,7 @@ def responsibilities(log_density: np.ndarray, weights: np.ndarray) -> tuple[np.n
 
 def normalised(log_joint: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """From log w_k f_k(x) of shape (n, K): responsibilities (n, K) and log-likelihoods (n,)."""
-    posterior, shift = scaled_exp(log_joint)
+    posterior, shift = scale_exp(log_joint)
     total = posterior.sum(axis=1)
     log_likelihood = shift + log(total)
     impossible = total == 0

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 from .krylov import outlying_eigenpairs
 from .sparse import lowered_squares, sparse_product
 
@@ -162,7 +162,7 @@ def scaled_eigenspace(
         image -= center @ (together * (center.T @ block))
         return image
 
-    with one_blas_thread():  # those of BLAS go on spinning when the product with the counts has begun
+    with single_blas_thread():  # those of BLAS go on spinning when the product with the counts has begun
         observed, vectors = outlying_eigenpairs(
             apply,
             size,

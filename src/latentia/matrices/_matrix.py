@@ -91,7 +91,7 @@ class Estimate:
     components: np.ndarray | None = None
     mixing: np.ndarray | None = None
     bins: list[int] | None = None
-    refinement: Refinement = field(default_factory=Refinement.none)
+    refinement: Refinement = field(default_factory=Refinement.no_steps)
 
     def matrix(self, n_jobs: int | None) -> FactoredMatrix:
         return FactoredMatrix(self.model, self.components is not None, n_jobs)

@@ -28,7 +28,7 @@ from .. import _fields as of
 from ..evidence import Check, above, at_least, at_most, equal_to
 from ..exceptions import LatentiaError
 from ..moments import split_counts
-from ..system.threads import for_chunks, one_blas_thread
+from ..system.threads import run_in_chunks, single_blas_thread
 from ._scaled_pairs import ScaledPairs, scaled_singular_space
 
 _TILE = 512
@@ -242,8 +242,8 @@ def _row_sums(matrix: OrderedMatrix, n_jobs: int | None) -> np.ndarray:
             np.maximum(tile, floor, out=tile)
             out[start:stop] += tile @ weights[first : first + _TILE]
 
-    with one_blas_thread():
-        for_chunks(task, len(out), _TILE, n_jobs)
+    with single_blas_thread():
+        run_in_chunks(task, len(out), _TILE, n_jobs)
     return out * matrix.row_shares
 
 

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_svd, sparse_product
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 
 _PASSES = 4
 
@@ -113,7 +113,7 @@ def scaled_singular_space(
         return ScaledPairs(rows, columns, row_scale, column_scale, *empty, float(edge))
     sides = [(1 / np.sqrt(scale), own / np.sqrt(scale)) for own, scale in ((rows, row_scale), (columns, column_scale))]
     scaled = _Scaled(counts / total, turned / total, sides[0], sides[1], n_jobs)
-    with one_blas_thread():  # those of BLAS go on spinning when the product with the counts has begun
+    with single_blas_thread():  # those of BLAS go on spinning when the product with the counts has begun
         left, observed, right = block_krylov_svd(scaled, k, n_passes=_PASSES, random_state=random_state)
     values = np.sqrt(np.maximum(observed**2 - edge**2, 0.0))
     return ScaledPairs(rows, columns, row_scale, column_scale, left, right.T, observed, values, float(edge))

@@ -554,7 +554,7 @@ def _keep_ordered(model: ProbabilityMatrix, found: OrderedMatrix, space: ScaledP
     roots = np.sqrt(space.values[:kept])
     model.embedding_, model.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
     model._communities = WordClusters(space.left * space.observed, found.marginals, model._seed)
-    model._set_refinement_attributes(Refinement.none())
+    model._set_refinement_attributes(Refinement.no_steps())
 
 
 def _check_size(model: ProbabilityMatrix, counts: sparse.csr_array) -> None:

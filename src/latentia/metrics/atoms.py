@@ -20,8 +20,8 @@ def atom_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """
     cosines = np.abs(first @ second.T)
     nearest = cosines.argmax(axis=1)
-    others = second[nearest] * np.where(np.einsum("ij,ij->i", first, second[nearest]) < 0, -1.0, 1.0)[:, None]
-    return np.asarray(np.minimum(np.linalg.norm(first - others, axis=1), np.sqrt(2)))
+    nearest_atoms = second[nearest] * np.where(np.einsum("ij,ij->i", first, second[nearest]) < 0, -1.0, 1.0)[:, None]
+    return np.asarray(np.minimum(np.linalg.norm(first - nearest_atoms, axis=1), np.sqrt(2)))
 
 
 def atom_coherence(atoms: np.ndarray) -> np.ndarray:

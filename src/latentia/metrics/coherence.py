@@ -71,10 +71,10 @@ def npmi_of_words(words: np.ndarray, table: Any) -> np.ndarray:
     ndarray of shape (K,)
     """
 
-    def npmi(both: np.ndarray, first: np.ndarray, second: np.ndarray, n: int) -> np.ndarray:
-        joint = np.maximum(both, 1e-12) / n
+    def npmi(pair_counts: np.ndarray, first: np.ndarray, second: np.ndarray, n: int) -> np.ndarray:
+        joint = np.maximum(pair_counts, 1e-12) / n
         value = np.log(joint * n * n / (first * second)) / -np.log(np.minimum(joint, 1 - 1e-12))
-        return np.where(both > 0, value, -1.0)
+        return np.where(pair_counts > 0, value, -1.0)
 
     return _pairwise(words, table, npmi, np.mean)
 
@@ -108,8 +108,8 @@ def cv_coherence(words: Sequence[Sequence[str]], documents: Sequence[Sequence[st
     topics = [[str(word) for word in topic] for topic in words]
     columns = {word: i for i, word in enumerate(dict.fromkeys(word for topic in topics for word in topic))}
     present = _windows(documents, columns, window)
-    n, both = max(present.shape[0], 1), np.asarray((present.T @ present).toarray())
-    joint, single = both / n, np.diag(both) / n
+    n, pair_counts = max(present.shape[0], 1), np.asarray((present.T @ present).toarray())
+    joint, single = pair_counts / n, np.diag(pair_counts) / n
     product = np.outer(single, single)
     with np.errstate(divide="ignore", invalid="ignore"):
         npmi = np.log((joint + _EPSILON) / product) / -np.log(joint + _EPSILON)
@@ -123,14 +123,14 @@ def _windows(documents: Sequence[Sequence[str]], columns: Mapping[str, int], win
     """Which of the words are in each window of each text."""
     rows, places, n = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
     for document in documents:
-        found = np.array([columns.get(str(word), -1) for word in document], dtype=np.int64)
-        last = max(len(found) - window, 0)  # number of the last window
-        at = np.flatnonzero(found >= 0)
-        first = np.maximum(at - window + 1, 0)
-        spans = np.minimum(at, last) - first + 1
+        columns_of_words = np.array([columns.get(str(word), -1) for word in document], dtype=np.int64)
+        last = max(len(columns_of_words) - window, 0)  # number of the last window
+        positions = np.flatnonzero(columns_of_words >= 0)
+        first = np.maximum(positions - window + 1, 0)
+        spans = np.minimum(positions, last) - first + 1
         rows.append(n + np.repeat(first - np.cumsum(spans) + spans, spans) + np.arange(spans.sum()))
-        places.append(np.repeat(found[at], spans))
-        n += last + 1 if len(found) else 0
+        places.append(np.repeat(columns_of_words[positions], spans))
+        n += last + 1 if len(columns_of_words) else 0
     row, place = np.concatenate(rows), np.concatenate(places)
     table = sparse.csr_array((np.ones(len(row)), (row, place)), shape=(n, len(columns)))
     table.sum_duplicates()
@@ -169,13 +169,13 @@ def _pairwise(words: np.ndarray, table: Any, score: Any, summary: Any) -> np.nda
 
     Words in no document do not count; a topic without a pair left gets 0.
     """
-    used, place = np.unique(words, return_inverse=True)
-    present = sparse.csc_array(table)[:, used].astype(bool).astype(np.float64)
-    together = (present.T @ present).toarray()
-    frequency = np.maximum(np.diag(together), 1e-12)
+    words_used, place = np.unique(words, return_inverse=True)
+    present = sparse.csc_array(table)[:, words_used].astype(bool).astype(np.float64)
+    pair_counts = (present.T @ present).toarray()
+    frequency = np.maximum(np.diag(pair_counts), 1e-12)
     place = place.reshape(words.shape)
     a, b = np.nonzero(~np.eye(words.shape[1], dtype=bool))
     first, second = place[:, a], place[:, b]
-    scores = score(together[first, second], frequency[first], frequency[second], max(present.shape[0], 1))
-    counted = (frequency[first] >= 1) & (frequency[second] >= 1)
-    return np.array([summary(row[use]) if use.any() else 0.0 for row, use in zip(scores, counted, strict=True)])
+    scores = score(pair_counts[first, second], frequency[first], frequency[second], max(present.shape[0], 1))
+    is_counted = (frequency[first] >= 1) & (frequency[second] >= 1)
+    return np.array([summary(row[use]) if use.any() else 0.0 for row, use in zip(scores, is_counted, strict=True)])

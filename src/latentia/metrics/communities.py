@@ -15,10 +15,10 @@ from scipy.special import entr
 
 from ..exceptions import LatentiaError
 
-_AT_ONCE = 1 << 22  # pairs of communities
+_CHUNK_PAIRS = 1 << 22  # pairs of communities
 
 
-def overlapping_f1(found: Any, true: Any) -> float:
+def overlapping_f1(recovered: Any, true: Any) -> float:
     """Mean F1 score of communities and those that match them best, both ways.
 
     With F1(A, B) = 2 |A n B| / (|A| + |B|) it is the mean of
@@ -48,17 +48,17 @@ def overlapping_f1(found: Any, true: Any) -> float:
     >>> overlapping_f1([{0, 1, 2, 3}], [{0, 1}, {2, 3}])
     0.6666666666666666
     """
-    found, true, _ = _memberships(found, true)
-    both = sparse.coo_array(found.T @ true)
-    of_found, of_true = both.row, both.col
-    scores = 2 * both.data / (_sizes(found)[of_found] + _sizes(true)[of_true])
-    best_of_found, best_of_true = np.zeros(found.shape[1]), np.zeros(true.shape[1])
-    np.maximum.at(best_of_found, of_found, scores)
-    np.maximum.at(best_of_true, of_true, scores)
-    return float((best_of_found.mean() + best_of_true.mean()) / 2)
+    recovered, true, _ = _memberships(recovered, true)
+    common = sparse.coo_array(recovered.T @ true)
+    recovered_index, true_index = common.row, common.col
+    scores = 2 * common.data / (_sizes(recovered)[recovered_index] + _sizes(true)[true_index])
+    best_recovered, best_true = np.zeros(recovered.shape[1]), np.zeros(true.shape[1])
+    np.maximum.at(best_recovered, recovered_index, scores)
+    np.maximum.at(best_true, true_index, scores)
+    return float((best_recovered.mean() + best_true.mean()) / 2)
 
 
-def overlapping_nmi(found: Any, true: Any, n_nodes: int | None = None) -> float:
+def overlapping_nmi(recovered: Any, true: Any, n_nodes: int | None = None) -> float:
     """Mutual information of two covers by communities, divided by the larger entropy.
 
     A community is a random variable, whether a node drawn at random is in it, with entropy H(X_k). What others leave of it is
@@ -99,17 +99,17 @@ def overlapping_nmi(found: Any, true: Any, n_nodes: int | None = None) -> float:
     >>> overlapping_nmi([{0, 1}, {2, 3}], [{0, 2}, {1, 3}], n_nodes=4)
     0.0
     """
-    found, true, n = _memberships(found, true, n_nodes, needs_size=True)
-    of_found, of_true = (_entropies(_sizes(x), n) for x in (found, true))
-    most = max(of_found.sum(), of_true.sum())
-    if most == 0:
+    recovered, true, n = _memberships(recovered, true, n_nodes, needs_size=True)
+    recovered_entropy, true_entropy = (_entropies(_sizes(x), n) for x in (recovered, true))
+    max_entropy = max(recovered_entropy.sum(), true_entropy.sum())
+    if max_entropy == 0:
         return 1.0  # each community on either side has all nodes
-    left_of_found, left_of_true = of_found.copy(), of_true.copy()
-    for part, given in _conditional_entropies(found, true, n):
-        left_of_found[part] = np.minimum(left_of_found[part], given[0].min(axis=1))
-        left_of_true = np.minimum(left_of_true, given[1].min(axis=0))
-    shared = of_found.sum() - left_of_found.sum() + of_true.sum() - left_of_true.sum()
-    return float(np.clip(shared / (2 * most), 0, 1))
+    recovered_residual, true_residual = recovered_entropy.copy(), true_entropy.copy()
+    for part, conditional in _conditional_entropies(recovered, true, n):
+        recovered_residual[part] = np.minimum(recovered_residual[part], conditional[0].min(axis=1))
+        true_residual = np.minimum(true_residual, conditional[1].min(axis=0))
+    shared = recovered_entropy.sum() - recovered_residual.sum() + true_entropy.sum() - true_residual.sum()
+    return float(np.clip(shared / (2 * max_entropy), 0, 1))
 
 
 def link_auc(scores_of_edges: Any, scores_of_non_edges: Any) -> float:
@@ -169,7 +169,7 @@ def _conditional_entropies(
     Infinite where a community tells more by its complement.
     """
     of_found, of_true = found.T.tocsr(), _sizes(true)
-    rows = max(_AT_ONCE // len(of_true), 1)
+    rows = max(_CHUNK_PAIRS // len(of_true), 1)
     for start in range(0, found.shape[1], rows):
         part = slice(start, start + rows)
         both = (of_found[part] @ true).toarray().astype(np.float64)
@@ -207,18 +207,20 @@ def _memberships(
     return sides[0][0], sides[1][0], n
 
 
-def _read(given: Any, name: str) -> tuple[sparse.csr_array, bool]:
+def _read(source: Any, name: str) -> tuple[sparse.csr_array, bool]:
     """Communities with nodes as 0-1 memberships, and whether they came as such, which says how many nodes there are."""
-    is_array = sparse.issparse(given) or hasattr(given, "columns") or (isinstance(given, np.ndarray) and given.ndim > 1)
-    table = _of_array(given, name) if is_array else _of_lists(given, name)
-    used = np.flatnonzero(_sizes(table))
-    if not len(used):
+    is_array = (
+        sparse.issparse(source) or hasattr(source, "columns") or (isinstance(source, np.ndarray) and source.ndim > 1)
+    )
+    table = _read_array(source, name) if is_array else _read_lists(source, name)
+    nonempty = np.flatnonzero(_sizes(table))
+    if not len(nonempty):
         raise LatentiaError(f"{name} has no community with any node in it.")
-    return (table if len(used) == table.shape[1] else table[:, used]), is_array
+    return (table if len(nonempty) == table.shape[1] else table[:, nonempty]), is_array
 
 
-def _of_array(given: Any, name: str) -> sparse.csr_array:
-    table = given if sparse.issparse(given) else np.asarray(given)
+def _read_array(source: Any, name: str) -> sparse.csr_array:
+    table = source if sparse.issparse(source) else np.asarray(source)
     if table.ndim != 2 or table.dtype.kind not in "buif":
         raise LatentiaError(
             f"{name} has shape {table.shape} and type {table.dtype}: truth values of shape (n, K) are needed."
@@ -234,9 +236,9 @@ def _of_array(given: Any, name: str) -> sparse.csr_array:
     return table.astype(np.int64)
 
 
-def _of_lists(given: Any, name: str) -> sparse.csr_array:
+def _read_lists(source: Any, name: str) -> sparse.csr_array:
     try:
-        communities = [np.unique(np.asarray(list(nodes))) for nodes in given]
+        communities = [np.unique(np.asarray(list(nodes))) for nodes in source]
     except TypeError as error:
         raise LatentiaError(
             f"{name} must be an array of memberships or a list of sets of node numbers ({error})."

@@ -61,8 +61,8 @@ def describe(
     counter = WordVectorizer() if vectorizer is None else vectorizer
     counts = counter.fit_transform(documents)
     probabilities = word_probabilities(counts, table)
-    others = other_topics(probabilities, table.sum(axis=0))
-    columns = top_words(probabilities, n_words, word_frequencies=others, relevance=relevance)
+    background = other_topics(probabilities, table.sum(axis=0))
+    columns = top_words(probabilities, n_words, word_frequencies=background, relevance=relevance)
     words = np.asarray(counter.get_feature_names_out(), dtype=object)
     return np.asarray(words[columns])
 

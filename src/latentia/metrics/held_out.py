@@ -75,9 +75,9 @@ def completion_log_likelihood(
         observed, hidden = split_tokens(table, rng)
         weights = fold_in(observed, components, alpha, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
         probability = token_probabilities(hidden, components, weights)
-        seen = hidden.data > 0
+        is_word = hidden.data > 0
         with np.errstate(divide="ignore"):
-            log_likelihood += float(hidden.data[seen] @ np.log(probability[seen]))
+            log_likelihood += float(hidden.data[is_word] @ np.log(probability[is_word]))
         total += float(hidden.sum())
     if total == 0:
         raise LatentiaError("The held-out documents have no words to predict: give documents of two words or more.")

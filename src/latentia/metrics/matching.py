@@ -28,7 +28,7 @@ def l1_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return cdist(np.ascontiguousarray(first), np.ascontiguousarray(second), "cityblock")
 
 
-def match_components(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def match_components(recovered: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Match rows one to one with the least total l1 distance.
 
     Parameters
@@ -43,9 +43,9 @@ def match_components(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, n
     of_found, of_true : ndarray of int, shape (min(m, k),)
         Row ``of_found[i]`` of ``found`` stands for row ``of_true[i]`` of ``true``, sorted by ``of_true``.
     """
-    of_found, of_true = linear_sum_assignment(l1_distances(found, true))
-    order = np.argsort(of_true)
-    return of_found[order], of_true[order]
+    recovered_rows, true_rows = linear_sum_assignment(l1_distances(recovered, true))
+    order = np.argsort(true_rows)
+    return recovered_rows[order], true_rows[order]
 
 
 def nearest_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -102,7 +102,7 @@ def nearest_others(components: np.ndarray, metric: str = "cityblock") -> np.ndar
     return np.asarray(distances.min(axis=1))
 
 
-def recovery_errors(found: np.ndarray, true: np.ndarray, norm: Literal["l1", "l2"] = "l1") -> np.ndarray:
+def recovery_errors(recovered: np.ndarray, true: np.ndarray, norm: Literal["l1", "l2"] = "l1") -> np.ndarray:
     """Distance of every true component to the found one it is matched with.
 
     Parameters
@@ -116,8 +116,8 @@ def recovery_errors(found: np.ndarray, true: np.ndarray, norm: Literal["l1", "l2
     -------
     ndarray of shape (k,); NaN for a true component that is left without a match because m < k
     """
-    of_found, of_true = match_components(found, true)
+    recovered_rows, true_rows = match_components(recovered, true)
     errors = np.full(len(true), np.nan)
-    difference = found[of_found] - true[of_true]
-    errors[of_true] = np.linalg.norm(difference, ord=1 if norm == "l1" else 2, axis=1)
+    difference = recovered[recovered_rows] - true[true_rows]
+    errors[true_rows] = np.linalg.norm(difference, ord=1 if norm == "l1" else 2, axis=1)
     return errors

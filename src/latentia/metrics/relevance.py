@@ -24,8 +24,8 @@ from ..exceptions import LatentiaError
 RELEVANCE = 0.5
 """Weight of a word's probability beside its lift, by default."""
 
-_RARE = 0.3  # frequency that lifts are smoothed by, in mean frequencies of a word
-_NEVER = -np.inf
+_SMOOTHING = 0.3  # frequency that lifts are smoothed by, in mean frequencies of a word
+_ABSENT = -np.inf
 
 
 def other_topics(topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -44,10 +44,10 @@ def other_topics(topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
     n_topics = len(topics)
     if n_topics == 1:
         return topics.copy()
-    others = (np.ones((n_topics, n_topics)) - np.eye(n_topics)) * shares
-    total = others.sum(axis=1, keepdims=True)
-    others = np.where(total > 0, others, 1.0 - np.eye(n_topics))
-    return np.asarray(others / others.sum(axis=1, keepdims=True) @ topics)
+    weights = (np.ones((n_topics, n_topics)) - np.eye(n_topics)) * shares
+    total = weights.sum(axis=1, keepdims=True)
+    weights = np.where(total > 0, weights, 1.0 - np.eye(n_topics))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True) @ topics)
 
 
 def relevance(topics: np.ndarray, word_frequencies: np.ndarray, weight: float = RELEVANCE) -> np.ndarray:
@@ -69,10 +69,10 @@ def relevance(topics: np.ndarray, word_frequencies: np.ndarray, weight: float = 
     """
     if not 0 <= weight <= 1:
         raise LatentiaError("a number from 0 to 1 is needed.", parameter="relevance", value=weight)
-    rare = _RARE / topics.shape[1]
+    rare = _SMOOTHING / topics.shape[1]
     lift = np.log(topics + rare) - np.log(word_frequencies + rare)
     present = topics > 0
-    return np.where(present, weight * np.log(np.where(present, topics, 1.0)) + (1 - weight) * lift, _NEVER)
+    return np.where(present, weight * np.log(np.where(present, topics, 1.0)) + (1 - weight) * lift, _ABSENT)
 
 
 def frex(topics: np.ndarray, weight: float = 0.5) -> np.ndarray:
@@ -100,7 +100,7 @@ def frex(topics: np.ndarray, weight: float = 0.5) -> np.ndarray:
         raise LatentiaError("a number from 0 to 1 is needed.", parameter="weight", value=weight)
     total = topics.sum(axis=0)
     exclusive = topics / np.where(total > 0, total, 1.0)
-    shares = [rankdata(one, "max", axis=1) / topics.shape[1] for one in (exclusive, topics)]
+    shares = [rankdata(values, "max", axis=1) / topics.shape[1] for values in (exclusive, topics)]
     return np.asarray(1 / (weight / shares[0] + (1 - weight) / shares[1]))
 
 

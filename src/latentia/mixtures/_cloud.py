@@ -20,7 +20,7 @@ from sklearn.covariance import oas
 
 from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
-from ..likelihood import log, normalised, one_gaussian
+from ..likelihood import log, normalised, single_gaussian
 from ..passes import Blocks, Folds, content_keys, sample_rows
 from ._nulls import MOST_ROWS, gains_of_nulls, null_checks
 from ._rows import Mixture
@@ -115,7 +115,7 @@ def _gain(mixture: Mixture, rows: np.ndarray, others: np.ndarray) -> float:
 
 def _heights(mixture: Mixture, rows: Any) -> tuple[np.ndarray, np.ndarray]:
     """Log-densities of rows under a mixture, and under one Gaussian."""
-    return _log_density(mixture, rows), one_gaussian(rows, rows.shape[0])[0]
+    return _log_density(mixture, rows), single_gaussian(rows, rows.shape[0])[0]
 
 
 def _log_density(mixture: Mixture, rows: Any) -> np.ndarray:

@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..effects import Memberships
 from ..exceptions import LatentiaError
-from ..likelihood.rows import scaled_exp
+from ..likelihood.rows import scale_exp
 
 _STEPS, _STILL = 500, 1e-7  # of EM for the shares, and their change at which it ends
 _MOST = 0.1  # of a class that halves may call missed: where they have other classes, they call more
@@ -52,17 +52,17 @@ class ClassMemberships(Memberships):
         """A row is of one class: w w' is diag(w)."""
         return np.diag(self.shares[rows].sum(axis=0))
 
-    def disturbed(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
+    def perturb_squares(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
         return np.diag(error @ second.diagonal())
 
-    def applied(self, coefficients: np.ndarray) -> np.ndarray:
+    def apply_squares(self, coefficients: np.ndarray) -> np.ndarray:
         return self.shares * coefficients
 
 
 def corrected(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities of the classes of rows, and these corrected, both (n, K)."""
     n, k = log_density.shape
-    density, shares = scaled_exp(log_density)[0], np.full(k, 1 / k)
+    density, shares = scale_exp(log_density)[0], np.full(k, 1 / k)
     density[density.max(axis=1) == 0] = 1.0  # rows that are impossible are of no class in particular
     for _ in range(_STEPS):
         total, before = density @ shares, shares

@@ -391,7 +391,9 @@ class MultiViewMixture(_Described, MixtureMethods, Staged):
         """After EM on the rows of a part."""
         emissions, layout = self._emissions, moments.layout
         if emissions is None or not self._steps:
-            return Refined((mixture if emissions is None else _spread(mixture, emissions)).sorted(), Refinement.none())
+            return Refined(
+                (mixture if emissions is None else _spread(mixture, emissions)).sorted(), Refinement.no_steps()
+            )
         shape = part.rows.n_rows, sum(layout.widths)
         rows = part.rows.map(lambda block: [emissions.table(block)], [shape])
         variances = None if mixture.variances is None else np.hstack(mixture.variances)

@@ -35,7 +35,7 @@ from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..fitting.additive import Additive
 from ..fitting.base import check_size, fitted, fitting
 from ..fitting.stages import Fitted, Subset, fit_alone
-from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
+from ..likelihood import Refine, Refined, Refinement, log, normalised, over, refine, single_gaussian
 from ..likelihood.gaussian import check_covariances
 from ..moments import ColumnSpan, FramedSums, WideSums, span_of
 from ..passes import Blocks, Folds, content_keys, join_copies, sample_rows
@@ -371,7 +371,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _settled(self, start: Mixture, moments: Moments, part: Subset) -> Refined:
         """After EM on the rows of a part."""
         if not self.refine:
-            return Refined(start.sorted(), Refinement.none())
+            return Refined(start.sorted(), Refinement.no_steps())
         enough = _SETTLED if part.is_whole else _NEARLY
         if start.covariances is not None or self._gaps is not None:
             center = moments.columns.mean
@@ -565,7 +565,7 @@ def _structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[Check]:
     full = _against_full(rows, shares.T, method._shape)
     if all(line.holds for line in lines):
         return [*lines, spread, *full]
-    trivial, few = one_gaussian(rows, blocks.n_rows)
+    trivial, few = single_gaussian(rows, blocks.n_rows)
     least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
     shape = shape_to_try(
         blocks, len(mixture.weights), method._shape, least, partial(_mixture_of_shape, method)

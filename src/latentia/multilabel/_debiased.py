@@ -13,7 +13,7 @@ from ..linalg import cholesky_qr
 from ..moments import WordMoments
 from ..passes import Folds, Plan
 from ..simplex import distributions
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 from ..tensor import WhitenedDecomposition, decompose_whitened
 from ._documents import Documents
 from ._parts import PartMoments
@@ -153,7 +153,7 @@ def _decomposed(moments: WordMoments, n_components: int, random_state: int) -> W
         raise LatentiaError("No two different words occur together more often than by chance: there are no topics.")
     kept = max(0.0, -values[0] - values[-n_components])
     second = moments.second + kept * np.eye(len(values))
-    with one_blas_thread():  # hundreds of small products and singular values, for which threads only wait
+    with single_blas_thread():  # hundreds of small products and singular values, for which threads only wait
         return decompose_whitened(second, moments.third, n_components, random_state, n_init=1, max_iter=_ITERATIONS)
 
 

@@ -29,7 +29,7 @@ from scipy import sparse
 
 from ..moments import gather_products
 from ..moments.counts import as_stored_counts
-from ..system.threads import one_blas_thread, threads
+from ..system.threads import single_blas_thread, threads
 
 _LABELS = 64  # problems that are solved together
 _ROWS = 2048  # rows whose temporaries stay in the cache
@@ -111,7 +111,7 @@ def logistic_regressions(
         found = _minimised(problems, first, steps)
         weights[:, chosen], intercept[chosen] = found[:-1], found[-1]
 
-    with threads(effective_n_jobs(n_jobs)) as parallel, one_blas_thread():
+    with threads(effective_n_jobs(n_jobs)) as parallel, single_blas_thread():
         parallel(task, -(-len(open_) // _LABELS))
     return LogisticWeights(weights, intercept)
 

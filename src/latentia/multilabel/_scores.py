@@ -16,7 +16,7 @@ from scipy import sparse
 from ..metrics import top_indices
 from ..moments import gather_products
 from ..moments.counts import as_stored_counts
-from ..system.threads import for_chunks, one_blas_thread
+from ..system.threads import run_in_chunks, single_blas_thread
 
 _ENTRIES = 1 << 21  # scores of a chunk
 _ROWS, _TILE = 256, 1 << 14  # rows and labels of scores that stay in the cache
@@ -56,8 +56,8 @@ class LinearScores:
             chosen, _ = top_indices(np.concatenate([values for _, values in best], axis=1), n_labels)
             labels[first:last] = np.take_along_axis(places, chosen, 1)
 
-        with one_blas_thread():
-            for_chunks(task, rows.shape[0], _ROWS, n_jobs)
+        with single_blas_thread():
+            run_in_chunks(task, rows.shape[0], _ROWS, n_jobs)
         for j in range(n_labels):
             scores[:, j] = _along(rows, columns, labels[:, j]) + self.intercept[labels[:, j]]
         order = np.argsort(-scores, axis=1, kind="stable")

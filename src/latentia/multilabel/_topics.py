@@ -91,7 +91,7 @@ def one_topic(documents: Documents) -> Recovered:
 def refined_topics(topics: Topics, documents: Documents, rows: Blocks, steps: Refine) -> Refined:
     """Topics after EM on some rows of the documents."""
     if not steps:
-        return Refined(topics, Refinement.none())
+        return Refined(topics, Refinement.no_steps())
     words, labels, passes = documents.words, documents.labels, documents.passes
     start = topics.smoothed(words, labels)
     pseudo = Pseudo(_PSEUDO_DOCUMENTS, words, labels)

@@ -289,7 +289,9 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             return None
         if subset.is_whole:
             return refined_topics(recovered, moments.documents, moments.documents.blocks, self._steps)
-        return self._refined_part(recovered, moments, subset) if self._steps else Refined(recovered, Refinement.none())
+        return (
+            self._refined_part(recovered, moments, subset) if self._steps else Refined(recovered, Refinement.no_steps())
+        )
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
         learned: _Learned = fitted.moments

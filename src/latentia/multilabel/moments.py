@@ -28,7 +28,7 @@ from ..moments.counts import Counts, as_counts, as_stored_counts, check_counts
 from ..moments.products import add_cubes, mirror_cube, sum_mixed_cubes
 from ..moments.sparse_products import add_products, encode_counts, products, sort_by_column, squared_products
 from ..passes import Block, Folds
-from ..system.threads import Parallel, one_blas_thread, threads
+from ..system.threads import Parallel, single_blas_thread, threads
 
 _ROWS = 2048
 
@@ -402,7 +402,7 @@ def _repeated(s: np.ndarray, sketch: np.ndarray, single: np.ndarray, n_jobs: int
     Products are in single precision and their sums over chunks of words in double.
     """
     others = 3 * sketch - 2 * single[:, None] * s
-    with threads(effective_n_jobs(n_jobs)) as parallel, one_blas_thread():
+    with threads(effective_n_jobs(n_jobs)) as parallel, single_blas_thread():
         return sum_mixed_cubes(s.astype(np.float32), others.astype(np.float32), parallel)
 
 

@@ -30,7 +30,7 @@ from scipy.special import gammaln, xlogy
 from ..exceptions import LatentiaError
 from ..moments.counts import Counts, as_counts
 from ..simplex import farthest_vertices, simplex_least_squares
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._points import leading_triplets
 
 _ROWS = 64  # that a thread takes at a time
@@ -183,7 +183,7 @@ def swept(
     """Change one factor, shape (n, r), in place, the other one being (d, r); returns sum x log p of each row."""
     n, sums, logs = len(own), other.sum(axis=0), np.zeros(len(own))
     gaps = Gaps.none(n) if gaps is None else gaps
-    for_chunks(lambda a, b: _sweep(*counts, *gaps, a, b, other, sums, own, most, _STILL, logs), n, _ROWS, n_jobs)
+    run_in_chunks(lambda a, b: _sweep(*counts, *gaps, a, b, other, sums, own, most, _STILL, logs), n, _ROWS, n_jobs)
     return logs
 
 

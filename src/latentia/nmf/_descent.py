@@ -170,7 +170,7 @@ class FactorUpdate:
 def refined(start: FactorUpdate, e_step: EStep, rounds: Refine) -> Refinement:
     """Rounds until they settle, at most so many if that is a number."""
     most = _MOST_ROUNDS if rounds == "auto" else rounds
-    return refine(start, e_step, "auto" if most else 0, until=start.descent.converged, most=most)
+    return refine(start, e_step, "auto" if most else 0, until=start.descent.converged, max_steps=most)
 
 
 def row_weights(rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:

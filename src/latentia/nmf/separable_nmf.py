@@ -289,7 +289,7 @@ class SeparableNMF(FactorModel):
         if descent.errors and followed(
             table.scaled(recovered.points, _SAMPLE), some.points, before, after, mixing, self._seed
         ):
-            refinement = Refinement.none(components)
+            refinement = Refinement.no_steps(components)
         last = start.at(*refinement.values)
         _require_components(last.components, mixing)
         sums: FactorSums = accumulate(subset.rows, last, self.n_jobs)

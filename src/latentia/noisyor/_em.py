@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, refine, updated
+from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, estimate_values, refine
 from ..likelihood.rows import normalised
 from ..passes import Block
 from ._findings import missing_findings, present_findings, rows_with_gaps
@@ -262,11 +262,13 @@ def _until_settled(network: Network, update: NoisyOrUpdate, e_step: EStep, most_
     if first.crowded > most_crowded:
         return RefinedNetwork(network, _without_values([first.log_likelihood]), True, first.crowded)
     # All links.
-    dense = _settled(update.at(*updated(update, first)), e_step, 1)
+    dense = _settled(update.at(*estimate_values(update, first)), e_step, 1)
     # Those that have support.
     update, n_steps = update.at(*dense.values), len(dense.log_likelihood) + 2
     between = e_step(update, n_steps)
-    sparse = _settled(update.at(*updated(update, between)).with_links(update.supported(between)), e_step, n_steps)
+    sparse = _settled(
+        update.at(*estimate_values(update, between)).with_links(update.supported(between)), e_step, n_steps
+    )
     log_likelihood = [first.log_likelihood, *dense.log_likelihood, between.log_likelihood, *sparse.log_likelihood]
     made = _without_values(log_likelihood, sparse.converged, sparse.remaining)
     return RefinedNetwork(update.at(*sparse.values).network, made, False, between.crowded)
@@ -283,7 +285,7 @@ def _plain(update: NoisyOrUpdate, e_step: EStep, steps: int) -> RefinedNetwork:
     update = update.at(*found.values)
     last = e_step(update, steps)
     made = _without_values([*found.log_likelihood, last.log_likelihood])
-    return RefinedNetwork(update.at(*updated(update, last)).network, made, False, last.crowded)
+    return RefinedNetwork(update.at(*estimate_values(update, last)).network, made, False, last.crowded)
 
 
 def _without_values(

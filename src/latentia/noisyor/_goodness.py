@@ -22,7 +22,7 @@ import numpy as np
 from ..evidence import Check, Misfit, at_most
 from ..likelihood import normalised, over, refine
 from ..likelihood.products import ProductMixtureUpdate, product_log_density
-from ..likelihood.rows import scaled_exp
+from ..likelihood.rows import scale_exp
 from ..passes import Blocks, Folds
 from ._em import Configurations, NoisyOrUpdate
 from ._findings import cells_of, missing_findings, present_findings, rows_with_nan
@@ -212,7 +212,7 @@ def classes_of(table: np.ndarray, n_classes: int, seed: int) -> tuple[np.ndarray
         dealt = np.random.default_rng([seed, 105, start]).dirichlet(np.full(n_classes, 0.1), len(table)).T
         chances = (dealt @ present + 0.5 * frequency) / (dealt @ known + 0.5)
         update = ProductMixtureUpdate("bernoulli", chances, None, dealt.mean(axis=1), _LEAST)
-        fits.append(refine(update, over(Blocks.from_array(table)), "auto", most=_STEPS))
+        fits.append(refine(update, over(Blocks.from_array(table)), "auto", max_steps=_STEPS))
     chances, shares = max(fits, key=lambda one: float(one.log_likelihood[-1])).values
     rows = shares[:, None] * len(table)
     return (rows * chances + 0.5 * frequency) / (rows + 0.5), shares
@@ -282,7 +282,7 @@ def _drawn(update: NoisyOrUpdate, rows: Any, uniform: np.ndarray) -> tuple[np.nd
 
 def _chosen(logs: np.ndarray, uniform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Configurations of rows drawn by joint probabilities, given their logarithms (n, c): (n, draws); log-likelihoods (n,)."""
-    shares, highest = scaled_exp(logs)
+    shares, highest = scale_exp(logs)
     shares = np.cumsum(shares, axis=1)
     chosen = (shares[:, None, :] < (uniform * shares[:, -1:])[:, :, None]).sum(axis=2)
     return chosen, highest + np.log(shares[:, -1])

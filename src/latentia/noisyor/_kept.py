@@ -21,7 +21,7 @@ from ..exceptions import LatentiaError
 from ..moments import CountSums
 from ..moments.additive import copy_inflation, count_remainders, shrink_to_mean
 from ..passes import Block, Blocks, Folds, accumulate
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._findings import rows_with_gaps
 from ._slabs import Counter
 from .absences import CountedAbsences, PackedRows, PackedRowsSum
@@ -138,7 +138,7 @@ def _packed_triples(counts: CountedAbsences, n_jobs: int | None) -> np.ndarray:
             for packed, table in zip(found, count(i, i + 1, n, i + 1), strict=True):
                 _put(table, order, i, packed)
 
-    for_chunks(fill, n, 1, n_jobs)
+    run_in_chunks(fill, n, 1, n_jobs)
     return found
 
 

@@ -34,7 +34,7 @@ from joblib import effective_n_jobs
 from ..exceptions import LatentiaError
 from ..passes import Block, Folds
 from ..system.progress import progress_bar
-from ..system.threads import for_chunks, one_blas_thread, threads
+from ..system.threads import run_in_chunks, single_blas_thread, threads
 from ..tensor.operators import symmetrised
 from ._findings import rows_with_gaps
 from ._packed import packed_pairs, symmetrise
@@ -233,7 +233,7 @@ class CountedAbsences:
                 for bits, table in zip(self.bits, counts, strict=True):
                     count_pairs_of_some(bits, start, stop, table)
 
-            for_chunks(count, self.n_features, COLUMNS, self.n_jobs)
+            run_in_chunks(count, self.n_features, COLUMNS, self.n_jobs)
             for table, present in zip(counts, self.present, strict=True):
                 table += table.T
                 np.fill_diagonal(table, present)
@@ -370,7 +370,7 @@ class CountedAbsences:
     def _each(self, task: Callable[[int], None], places: range, progress: bool | str) -> None:
         """Run the task for all places in threads, which leave matrix products alone."""
         bar = progress_bar(progress, len(places), "slabs")
-        with threads(effective_n_jobs(self.n_jobs)) as parallel, one_blas_thread(), bar as advance:
+        with threads(effective_n_jobs(self.n_jobs)) as parallel, single_blas_thread(), bar as advance:
             for start in range(0, len(places), _SLABS):
                 size = min(_SLABS, len(places) - start)
                 parallel(lambda k, first=places[start]: task(first + k), size)  # type: ignore[misc]
@@ -433,7 +433,7 @@ class ObservedAbsences:
             def count(i: int, _: int, pair: np.ndarray = pair, table: np.ndarray = table) -> None:
                 count_pairs_of(pair, i, table)
 
-            for_chunks(count, n, 1, self._either.n_jobs)
+            run_in_chunks(count, n, 1, self._either.n_jobs)
             both += table[:, :n] + table[:, :n].T
             # Present while the other one is neither present nor unknown.
             apart += np.bitwise_count(present).sum(axis=1, dtype=np.int64)[:, None] - table[:, n:]

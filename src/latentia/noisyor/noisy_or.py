@@ -349,7 +349,7 @@ class NoisyOr(NetworkMethods, Additive):
         """EM on the rows; of parts where it could be made on all rows."""
         steps = 0 if full_fit is not None and full_fit.refused else self._steps(moments)
         if not steps:
-            return RefinedNetwork(recovered.network, Refinement.none())
+            return RefinedNetwork(recovered.network, Refinement.no_steps())
         rows = over(moments.of_used(subset.rows), self.n_jobs, self.verbose)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
         start, is_grown = recovered.network, False

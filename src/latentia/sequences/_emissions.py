@@ -13,7 +13,7 @@ from .. import _fields as of
 from .._entries import missing_entries
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
 from ..exceptions import LatentiaError
-from ..likelihood import Values, one_gaussian, over, refine
+from ..likelihood import Values, over, refine, single_gaussian
 from ..likelihood.products import product_log_density
 from ..metrics import nearest_distances, nearest_others
 from ..moments import ColumnMoments, CommonFrame, ViewSums
@@ -308,7 +308,7 @@ class Vectors:
         e_step = over(some)
 
         def climb(start: Chain, steps: int) -> tuple[float, Chain]:
-            reached = refine(self.update(start, deviations), e_step, "auto", most=steps)
+            reached = refine(self.update(start, deviations), e_step, "auto", max_steps=steps)
             return float(np.max(reached.log_likelihood)), self.chain(reached.values)
 
         climbed = list(starts.values())
@@ -369,7 +369,7 @@ class Vectors:
     def without_states(
         self, rows: Any, marginal: np.ndarray, n_steps: int, chain: Chain
     ) -> tuple[np.ndarray, int, str]:
-        return *one_gaussian(rows, n_steps), "one Gaussian"
+        return *single_gaussian(rows, n_steps), "one Gaussian"
 
     def wandering(self, some: Blocks) -> list[tuple[np.ndarray, int, str]]:
         """Each step is a linear function of the last one: states may be what such a line is cut into."""
@@ -384,7 +384,7 @@ class Vectors:
         before = np.column_stack([np.ones(len(later)), whole[later - 1]])
         left = rows - means
         left[later] = rows[later] - before @ np.linalg.lstsq(before, whole[later], rcond=None)[0]
-        return [(one_gaussian(left, n)[0], d * (d + 1) + d * (d + 1) // 2, "steps that follow from the last one")]
+        return [(single_gaussian(left, n)[0], d * (d + 1) + d * (d + 1) // 2, "steps that follow from the last one")]
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         assert chain.variances is not None

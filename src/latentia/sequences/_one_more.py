@@ -53,8 +53,8 @@ def one_state_more(
     found = [_agreement(chain.emissions[j], basis, some, [one[:, j] for one in posteriors]) for j in range(k)]
     clearest = sorted(range(k), key=lambda state: -found[state][0])[:_TRIED]
     splits = {str(state): kind.update(_split(chain, state, found[state][1]), deviations) for state in clearest}
-    more = race_updates(splits, e_step, "auto", _STEPS, most=dict.fromkeys(splits, _STEPS)).reached
-    same = refine(kind.update(chain, deviations), e_step, "auto", most=1 if converged else _STEPS)
+    more = race_updates(splits, e_step, "auto", _STEPS, max_steps=dict.fromkeys(splits, _STEPS)).reached
+    same = refine(kind.update(chain, deviations), e_step, "auto", max_steps=1 if converged else _STEPS)
     return float(more.log_likelihood.max() - same.log_likelihood.max()), kind.chain(more.values)
 
 

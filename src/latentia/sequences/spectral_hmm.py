@@ -36,7 +36,7 @@ from ..evidence import (
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..fitting.base import check_size, fitted, fitting
 from ..fitting.stages import Fitted, Subset
-from ..likelihood import Refine, Refinement, converge, over, race, race_updates, refine, updated
+from ..likelihood import Refine, Refinement, converge, estimate_values, over, race, race_updates, refine
 from ..likelihood.gaussian import check_covariances
 from ..moments import (
     ColumnMoments,
@@ -394,7 +394,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """EM on the steps, from the best start."""
         chain = None if recovered is None else recovered.chain
         if chain is not None and not self.refine:
-            return _RefinedChain(chain.sorted(moments.lengths), Refinement.none())
+            return _RefinedChain(chain.sorted(moments.lengths), Refinement.no_steps())
         return self._climbed(_starts(self, chain, moments, subset), moments, subset)
 
     def _restart(self, model: _RefinedChain, moments: _Moments, subset: Subset) -> _RefinedChain | None:
@@ -440,7 +440,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """After EM from the start that leads highest."""
         kind, e_step = moments.kind, over(part.rows, self.n_jobs, self.verbose)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
-        won = race_updates(updates, e_step, self.refine, _FEW, most={"classes": _FEW})
+        won = race_updates(updates, e_step, self.refine, _FEW, max_steps={"classes": _FEW})
         n_passes = (
             won.n_steps + (len(starts) > 1) + (isinstance(kind, Counts) and len(starts) > 1)
         )  # roots of some rows
@@ -987,7 +987,7 @@ def _changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int | None)
     for half in order.all:
         update = kind.update(chain, moments.deviations)
         sums = over(stretches(steps.whole, (half,), order), n_jobs)(update, 0)
-        shown.append(updated(update, sums)[2])
+        shown.append(estimate_values(update, sums)[2])
         times.append(sums.transitions.sum(axis=1))
     seen = np.min(times, axis=0) >= _LEAST_OF_HALF * np.sum(times, axis=0)
     return np.where(seen, 0.5 * kind.between(shown[0], shown[1], moments.deviations), 0.0)

@@ -263,7 +263,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     def _refine(self, recovered: Learned, moments: Steps, subset: Subset, full_fit: Any) -> Refined:
         """EM for the symbols."""
         if recovered.chain is None:
-            return Refined(self._independent(recovered.first, moments.marginal), Refinement.none())
+            return Refined(self._independent(recovered.first, moments.marginal), Refinement.no_steps())
         return self._by_em(recovered.chain, moments.marginal, subset.source)
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
@@ -315,7 +315,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     def _by_em(self, chain: Chain, marginal: np.ndarray, steps: _Sequences) -> Refined:
         """After EM for the symbols, from ones of which none is impossible, and towards which they are drawn."""
         if not self._steps:
-            return Refined(chain.sorted(), Refinement.none())
+            return Refined(chain.sorted(), Refinement.no_steps())
         size, start = len(marginal), chain.smoothed(marginal)
         even = self.pseudo_counts * size * ((1 - _UNSEEN) * marginal + _UNSEEN / size)
         mass = even + _TRUST * len(steps.symbols) * chain.startprob[:, None] * start.emissions

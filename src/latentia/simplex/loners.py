@@ -20,7 +20,7 @@ from scipy import optimize, sparse
 from scipy.sparse.csgraph import connected_components
 
 from ..exceptions import LatentiaError
-from ..system.threads import for_chunks, one_blas_thread
+from ..system.threads import run_in_chunks, single_blas_thread
 from ._active_set import improved_weights, least_weights
 
 _SAME = 1e-7  # of the spread: rows no farther apart are copies, and no farther from a hull are inside it
@@ -78,7 +78,7 @@ def exact_loners(points: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray
     spread = _spread(points)
     if spread == 0:
         return np.arange(min(1, len(points)))
-    with one_blas_thread():
+    with single_blas_thread():
         first = _first_of_copies(points, _SAME * spread)
         return first[_Hulls(points[first] / spread, n_jobs).vertices(_SAME)]
 
@@ -187,7 +187,7 @@ def loner_groups(
     if spread == 0:
         only = np.arange(min(1, len(points)))
         return Loners(only, [np.arange(len(points))] * len(only), np.full(len(only), np.inf), 0.0, 0.0)
-    with one_blas_thread():
+    with single_blas_thread():
         return _search(points, n_vertices, near, eps, separation, spread, n_jobs)
 
 
@@ -324,7 +324,7 @@ class _Hulls:
                         found.residual[i], found.lower[i], found.upper[i],
                     )  # fmt: skip
 
-        for_chunks(solve, m, _CHUNK, self.n_jobs)
+        run_in_chunks(solve, m, _CHUNK, self.n_jobs)
         if columns is not None:
             support[:] = np.where(support >= 0, columns[support], -1)
         return found
@@ -536,7 +536,7 @@ class _ByWeight:
         def measure(a: int, b: int) -> None:
             self.farthest[a:b] = _l1_distances(points[a:b], points).max(axis=1)
 
-        for_chunks(measure, len(points), _CHUNK, n_jobs)
+        run_in_chunks(measure, len(points), _CHUNK, n_jobs)
 
     @staticmethod
     def least(eps: float) -> float:

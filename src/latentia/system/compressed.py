@@ -20,19 +20,19 @@ from typing import Any, BinaryIO
 from ..exceptions import LatentiaError
 
 _ENDINGS = (".gz", ".bz2", ".xz")
-_MOST_ALWAYS = 1 << 28  # Every file may unpack to so many bytes,
-_MOST_RATIO = 250  # or to so many times its size: texts have 3 to 10 times, tables of zeros up to 200 times.
-_MOST_MEMBERS = 10_000
-_MOST_DEFLATED = 1032  # Deflate makes at most so many bytes of one.
+_MIN_LIMIT_BYTES = 1 << 28  # Every file may unpack to so many bytes,
+_MAX_RATIO = 250  # or to so many times its size: texts have 3 to 10 times, tables of zeros up to 200 times.
+_MAX_MEMBERS = 10_000
+_MAX_DEFLATE_RATIO = 1032  # Deflate makes at most so many bytes of one.
 _XZ_MEMORY = 1 << 28  # Bytes of the dictionary that an xz file may ask for; `xz -9` asks for 65 MiB.
-_PIECE = 1 << 17
+_CHUNK_BYTES = 1 << 17
 _ENCRYPTED = 1
-_LONGEST_MAGIC = 6
+_MAGIC_LENGTH = 6
 
 
 def max_unpacked_size(size: int) -> int:
     """Return how many bytes a compressed file of ``size`` bytes may unpack to."""
-    return max(_MOST_ALWAYS, _MOST_RATIO * size)
+    return max(_MIN_LIMIT_BYTES, _MAX_RATIO * size)
 
 
 def is_compressed(path: Path) -> bool:
@@ -41,13 +41,13 @@ def is_compressed(path: Path) -> bool:
         return _decoder_of(file) is not None
 
 
-def uncompressed_name(name: str) -> str:
+def strip_compression(name: str) -> str:
     """Return the name of a file without the ending of a compressed one."""
     stem, ending = os.path.splitext(name)
     return stem if ending.lower() in _ENDINGS else name
 
 
-def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
+def open_decompressed(path: Path, file: BinaryIO) -> BinaryIO:
     """Return a reader of the content of a file that is open at its beginning; ``file`` itself where it is not compressed.
 
     Parameters
@@ -63,7 +63,7 @@ def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
         It can be read and rewound. Damage, and more content than `max_unpacked_size`, are a `LatentiaError` when it is read.
     """
     make_decoder = _decoder_of(file)
-    return file if make_decoder is None else io.BufferedReader(_Stream(path, file, make_decoder), _PIECE)
+    return file if make_decoder is None else io.BufferedReader(_Stream(path, file, make_decoder), _CHUNK_BYTES)
 
 
 @contextlib.contextmanager
@@ -103,18 +103,18 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 def _check_members(path: Path, archive: zipfile.ZipFile, size: int) -> None:
     """Raise unless a file of ``size`` bytes can hold what its archive declares, within the limits."""
     members = archive.infolist()
-    if len(members) > _MOST_MEMBERS:
-        raise LatentiaError(f"an archive of {len(members)} files; at most {_MOST_MEMBERS} are read.", source=path)
+    if len(members) > _MAX_MEMBERS:
+        raise LatentiaError(f"an archive of {len(members)} files; at most {_MAX_MEMBERS} are read.", source=path)
     if len({member.filename for member in members}) < len(members):
         raise LatentiaError("two files of the archive have the same name.", source=path)
     for member in members:
-        stored = member.compress_type == zipfile.ZIP_STORED
-        if member.flag_bits & _ENCRYPTED or not (stored or member.compress_type == zipfile.ZIP_DEFLATED):
+        is_stored = member.compress_type == zipfile.ZIP_STORED
+        if member.flag_bits & _ENCRYPTED or not (is_stored or member.compress_type == zipfile.ZIP_DEFLATED):
             raise LatentiaError(
                 f"{member.filename!r} in the archive is encrypted, or packed by another method than deflate.",
                 source=path,
             )
-        if member.file_size > member.compress_size * (1 if stored else _MOST_DEFLATED):
+        if member.file_size > member.compress_size * (1 if is_stored else _MAX_DEFLATE_RATIO):
             raise LatentiaError(
                 f"{member.filename!r} in the archive declares {member.file_size} bytes, which its "
                 f"{member.compress_size} packed ones cannot hold: damaged.",
@@ -136,7 +136,7 @@ def _too_large(path: Path, size: int) -> LatentiaError:
 
 def _decoder_of(file: BinaryIO) -> Callable[[], Any] | None:
     """Return what makes a decoder for a file, by its first bytes, and rewind the file."""
-    start = file.read(_LONGEST_MAGIC)
+    start = file.read(_MAGIC_LENGTH)
     file.seek(0)
     return next((decoder for magic, decoder in _DECODERS.items() if start.startswith(magic)), None)
 
@@ -194,12 +194,12 @@ class _Stream(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Go to a place counted from the beginning or from here; what lies between is unpacked and dropped."""
         if whence == os.SEEK_END:
-            while self.read(_PIECE):
+            while self.read(_CHUNK_BYTES):
                 pass
         target = offset + (0 if whence == os.SEEK_SET else self._position)
         if target < self._position:
             self._rewind()
-        while self._position < target and self.read(min(target - self._position, _PIECE)):
+        while self._position < target and self.read(min(target - self._position, _CHUNK_BYTES)):
             pass
         return self._position
 
@@ -220,16 +220,16 @@ class _Stream(io.RawIOBase):
         """Return the next bytes, at most ``size``; none at the end."""
         while True:
             if self._decoder.eof:
-                rest = self._decoder.unused_data.lstrip(b"\0") or self.fileobj.read(_PIECE).lstrip(b"\0")
+                rest = self._decoder.unused_data.lstrip(b"\0") or self.fileobj.read(_CHUNK_BYTES).lstrip(b"\0")
                 if not rest:
                     return b""
                 self._decoder = self._make_decoder()
                 data = self._decoder.decompress(rest, size)
             else:
-                hungry = self._decoder.needs_input
-                piece = self.fileobj.read(_PIECE) if hungry else b""
+                needs_input = self._decoder.needs_input
+                piece = self.fileobj.read(_CHUNK_BYTES) if needs_input else b""
                 data = self._decoder.decompress(piece, size)
-                if hungry and not piece and not data and not self._decoder.eof:
+                if needs_input and not piece and not data and not self._decoder.eof:
                     raise EOFError("it ends within a stream")
             if data:
                 return bytes(data)

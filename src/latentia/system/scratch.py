@@ -33,7 +33,7 @@ NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _FILE = ".latentia-", ".partial"
 _LOCK, _UNLOCKED = "latentia.lock", "latentia.lock.new"
 _RANDOM = r"[a-z0-9_]{8}"  # what `tempfile` puts into names
-_OLD = 3600.0  # seconds after which a folder whose lock says nothing was left behind
+_MAX_AGE = 3600.0  # seconds after which a folder whose lock says nothing was left behind
 
 
 @contextlib.contextmanager
@@ -46,7 +46,7 @@ def scratch_folder(
     folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=parent))
     lock = None
     try:
-        lock = _locked(folder)
+        lock = _create_lock(folder)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -69,7 +69,7 @@ def can_write(folder: str | os.PathLike[str]) -> bool:
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+def atomic_file(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """A file to write that takes its place when the block has ended: whole and on the disk. Otherwise nothing changes.
 
     Parameters
@@ -93,7 +93,7 @@ def whole_file(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """`whole_file` with the errors of the file system as they are."""
+    """`atomic_file` with the errors of the file system as they are."""
     with scratch_folder(Path(path).parent, *_FILE) as folder:
         partial = folder / "file"
         with open(partial, mode, **options) as file:
@@ -105,15 +105,15 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
 
 def sweep(parent: Path, prefix: str = _FILE[0], suffix: str = _FILE[1]) -> None:
     """Remove folders that `scratch_folder` made under such names, and in which nobody works any more."""
-    own = re.compile(re.escape(prefix) + _RANDOM + re.escape(suffix))
+    pattern = re.compile(re.escape(prefix) + _RANDOM + re.escape(suffix))
     with contextlib.suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
-            if own.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+            if pattern.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 with contextlib.suppress(OSError):
-                    _remove_if_left(Path(entry.path))
+                    _remove_if_abandoned(Path(entry.path))
 
 
-def _locked(folder: Path) -> int:
+def _create_lock(folder: Path) -> int:
     """Open the lock of a folder; it has its name only once it is held."""
     unnamed = folder / _UNLOCKED
     descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -124,15 +124,15 @@ def _locked(folder: Path) -> int:
     return descriptor
 
 
-def _remove_if_left(folder: Path) -> None:
+def _remove_if_abandoned(folder: Path) -> None:
     if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
         return
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | NO_LINKS)
     except FileNotFoundError:
-        found = [folder, *folder.iterdir()]
-        if time.time() - max(path.lstat().st_mtime for path in found) > _OLD:
-            if folder / _UNLOCKED in found:
+        paths = [folder, *folder.iterdir()]
+        if time.time() - max(path.lstat().st_mtime for path in paths) > _MAX_AGE:
+            if folder / _UNLOCKED in paths:
                 shutil.rmtree(folder, ignore_errors=True)
             else:
                 folder.rmdir()  # killed before there was a lock, it is empty; what is not, is no folder of ours

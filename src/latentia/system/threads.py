@@ -33,38 +33,38 @@ def threads(n_workers: int) -> Iterator[Parallel]:
     with ThreadPoolExecutor(n_workers - 1) as pool:
 
         def threaded(task: Callable[[int], None], n_tasks: int) -> None:
-            left = iter(range(n_tasks))
-            taking = threading.Lock()
+            remaining = iter(range(n_tasks))
+            lock = threading.Lock()
 
             def work() -> None:
                 while True:
-                    with taking:
-                        i = next(left, None)
+                    with lock:
+                        i = next(remaining, None)
                     if i is None:
                         return
                     try:
                         task(i)
                     except BaseException:
-                        with taking:
-                            collections.deque(left, maxlen=0)  # the others stop after what they are at
+                        with lock:
+                            collections.deque(remaining, maxlen=0)  # the workers stop after what they are at
                         raise
 
-            others = [pool.submit(work) for _ in range(min(n_workers, n_tasks) - 1)]
+            workers = [pool.submit(work) for _ in range(min(n_workers, n_tasks) - 1)]
             try:
                 work()
             finally:
-                started = [other for other in others if not other.cancel()]
+                started = [worker for worker in workers if not worker.cancel()]
                 wait(started)
-            for other in started:
-                other.result()
+            for worker in started:
+                worker.result()
 
         yield threaded
 
 
-class _OneBlasThread:
+class _SingleBlasThread:
     """Holds BLAS to one thread as long as anyone asks for it; the last to leave restores what the first one found.
 
-    The limit is the process's, not the thread's: without the count, two overlapping uses would restore each other's limit.
+    The limit is the process's, not the thread's: without the count, two overlapping uses would restore each worker's limit.
     """
 
     def __init__(self) -> None:
@@ -96,18 +96,18 @@ def _take_control(controller: ThreadpoolController) -> None:
             clear(force=True)
 
 
-_one_blas_thread = _OneBlasThread()
+_SINGLE_BLAS_THREAD = _SingleBlasThread()
 
 
-def one_blas_thread() -> AbstractContextManager[None]:
+def single_blas_thread() -> AbstractContextManager[None]:
     """A context in which matrix products run in the thread that asks for them; for several threads at once, and nested.
 
     Threads of a pass would otherwise wait for those of BLAS, and the bits of a product may depend on their number.
     """
-    return _one_blas_thread
+    return _SINGLE_BLAS_THREAD
 
 
-def for_chunks(task: Callable[[int, int], None], n: int, size: int, n_jobs: int | None) -> None:
+def run_in_chunks(task: Callable[[int, int], None], n: int, size: int, n_jobs: int | None) -> None:
     """Run ``task(start, stop)`` over the pieces of ``size`` of range(n) on ``n_jobs`` threads."""
     with threads(effective_n_jobs(n_jobs)) as parallel:
         parallel(lambda i: task(i * size, min(n, (i + 1) * size)), -(-n // size))

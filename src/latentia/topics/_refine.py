@@ -112,7 +112,7 @@ class RefinedTopics:
     def none(cls, topics: np.ndarray) -> RefinedTopics:
         """The topics as they are."""
         nothing, confusions = np.empty(0), np.empty((0, len(topics), len(topics)))
-        return cls(topics, None, nothing, Refinement.none(), Way("recovered", "none"), nothing, nothing, confusions)
+        return cls(topics, None, nothing, Refinement.no_steps(), Way("recovered", "none"), nothing, nothing, confusions)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from scipy.stats import t as student
 
 from .._frames import frame_of_rows
 from .._parameters import Number, check_parameter
-from ..effects.estimates import moved
+from ..effects.estimates import component_error_variance
 from ..exceptions import LatentiaError
 from ..fitting.base import fitted
 from ..fitting.stages import Fitted
@@ -289,7 +289,7 @@ def prevalence(
     means, variances = sums.means(), sums.variances()
     every = sums.n @ means / sums.n.sum()
     freedom = (sums.n - 1 + _POOLED)[:, None]
-    spread = student.ppf((1 + level) / 2, freedom) ** 2 * (variances + moved(means, errors))
+    spread = student.ppf((1 + level) / 2, freedom) ** 2 * (variances + component_error_variance(means, errors))
     likely = (sums.first + _POOLED * every) / (sums.n[:, None] + _POOLED)
     share = _wilson(np.clip(means, 0, 1), np.clip(likely, 0, 1), spread)
     # Differences from the other documents, whose mean moves with errors of the topics as the group's own does.
@@ -297,7 +297,7 @@ def prevalence(
     weight = np.divide(sums.n.sum(), left, out=np.zeros(len(left)), where=left > 0)[:, None]
     apart = (means - every) * weight
     rest = (sums.n**2 @ variances - sums.n[:, None] ** 2 * variances) / np.maximum(left, 1)[:, None] ** 2
-    apart_error = np.sqrt(variances + rest + moved(apart, errors))
+    apart_error = np.sqrt(variances + rest + component_error_variance(apart, errors))
     change = None
     if periods is not None:
         change = _line(periods.places[kept], sums.n, means, variances, errors, level, not_supported)
@@ -388,7 +388,7 @@ def _line(
     about = places - n @ places / n.sum()
     slope = np.ptp(places) * n * about / (n @ about**2)
     rise = slope @ means
-    variance = slope**2 @ variances + moved(rise[None], errors)[0]
+    variance = slope**2 @ variances + component_error_variance(rise[None], errors)[0]
     return Interval.about(rise, np.sqrt(variance), level, np.inf, not_supported)
 
 

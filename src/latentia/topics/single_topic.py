@@ -352,11 +352,11 @@ class SingleTopicModel(OfDocuments, Staged):
     def _assigned(self, found: TopicShares, moments: CorpusMoments, part: Subset) -> Refined:
         """After passes over the documents of a part."""
         if not self._steps:
-            return Refined(Clusters(*found, np.full(len(found.shares), SMOOTHING)).sorted(), Refinement.none())
+            return Refined(Clusters(*found, np.full(len(found.shares), SMOOTHING)).sorted(), Refinement.no_steps())
         overall, some = moments.word_probabilities, part.rows
         frequencies = smoothed(overall, overall, 1.0)
         start = smoothed(found.topics, overall, _SOFTLY if self.refine == "auto" else SMOOTHING)
-        held = Responsibilities.none(some.n_rows, len(frequencies), len(start))
+        held = Responsibilities.empty(some.n_rows, len(frequencies), len(start))
         pseudo = np.array([_PSEUDO * len(frequencies)])
         update = LeaveOneOutUpdate(start, found.shares, pseudo, frequencies, held)
         refinement = refine(update, over(some, self.n_jobs, self.verbose), self.refine, until=held.converged)

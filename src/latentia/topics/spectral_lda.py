@@ -272,7 +272,7 @@ class SpectralLDA(Admixture, Staged):
         topics, dirichlet = recovered.found.topics, moments.alpha0 * recovered.found.shares
         refiner = moments.refiner
         if refiner is None:
-            return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.none())
+            return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.no_steps())
         starts = self._starts(recovered, moments, refiner.order.group(subset.groups, refiner.folds))
         refined = refiner.refined(subset.groups, starts)
         if refined.dirichlet is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ...system.threads import for_chunks
+from ...system.threads import run_in_chunks
 
 _AT_ONCE = 1 << 21  # inner products that are held at a time
 _ROWS = 256
@@ -70,7 +70,7 @@ def connection_graph(rows: np.ndarray, threshold: float, n_jobs: int | None = No
     def some(first: int, last: int) -> None:
         words[first:last] = _packed(np.abs(single[first:last] @ single.T) > threshold)
 
-    for_chunks(some, p, max(1, _AT_ONCE // max(p, 1)), n_jobs)
+    run_in_chunks(some, p, max(1, _AT_ONCE // max(p, 1)), n_jobs)
     return PackedGraph(_without_loops(words))
 
 

@@ -17,7 +17,7 @@ from numba import njit
 from scipy import sparse
 
 from ...exceptions import LatentiaError
-from ...system.threads import for_chunks
+from ...system.threads import run_in_chunks
 from .bits import popcount
 
 _SHARE = 0.5  # of the pairs of a set, with which each of its nodes makes triples
@@ -90,13 +90,13 @@ def three_wise_graph(words: np.ndarray, least: float, n_jobs: int | None = None)
     """
     n_nodes, needed = len(words), np.uint64(max(1, int(np.ceil(least))))
     together = np.zeros((n_nodes, n_nodes), dtype=bool)
-    for_chunks(lambda a, b: _pairs(words, needed, a, b, together), n_nodes, _CHUNK, n_jobs)
+    run_in_chunks(lambda a, b: _pairs(words, needed, a, b, together), n_nodes, _CHUNK, n_jobs)
     counts = np.zeros(n_nodes + 1, dtype=np.int64)
     none = np.zeros((0, 3), dtype=np.int32)
-    for_chunks(lambda a, b: _triples(words, needed, together, a, b, counts, none), n_nodes, _CHUNK, n_jobs)
+    run_in_chunks(lambda a, b: _triples(words, needed, together, a, b, counts, none), n_nodes, _CHUNK, n_jobs)
     starts = np.append(0, np.cumsum(counts[:-1]))
     triples = np.empty((starts[-1], 3), dtype=np.int32)
-    for_chunks(lambda a, b: _triples(words, needed, together, a, b, starts, triples), n_nodes, _CHUNK, n_jobs)
+    run_in_chunks(lambda a, b: _triples(words, needed, together, a, b, starts, triples), n_nodes, _CHUNK, n_jobs)
     return TripleGraph.of(triples, n_nodes)
 
 

@@ -21,7 +21,7 @@ from sklearn import get_config
 
 from ..._parameters import seed_of
 from ...exceptions import LatentiaError, LatentiaWarning, warn
-from ...system.threads import for_chunks
+from ...system.threads import run_in_chunks
 from .enumeration import MOST_CAUSES, enumerate_configurations
 from .network import Network, Prepared, absorb
 from .records import QUICKSCORE, SAMPLING, SEARCH, Posteriors, as_flags, lists_of
@@ -133,7 +133,7 @@ def _by_search(
         last_nat = likely.logs < highest[:, None] - _LAST_NAT
         out.error[rows], out.method[rows] = _LEFT_OUT + (shares * last_nat).sum(axis=1), SEARCH
 
-    for_chunks(task, len(present), _SEARCHED, n_jobs)
+    run_in_chunks(task, len(present), _SEARCHED, n_jobs)
     return listed
 
 
@@ -176,7 +176,7 @@ def _by_row(
             log_likelihood += np.log(off[~chosen]).sum()
             out.log_likelihood[r], out.method[r] = scale + log_likelihood, SAMPLING
 
-    for_chunks(task, len(rows), _ROWS, n_jobs)
+    run_in_chunks(task, len(rows), _ROWS, n_jobs)
 
 
 def _candidates(on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray) -> np.ndarray:

@@ -177,7 +177,7 @@ def test_deeply_nested_values(saved):
 @pytest.mark.parametrize("item", [b"{}", b'{"a":1}', b'"ab"'])
 @pytest.mark.parametrize("around", [b'{"format": 4, "x": [%s]}', b'["\\"[{", %s'])
 def test_a_header_takes_no_more_memory_than_is_said(tmp_path, item, around, monkeypatch):
-    monkeypatch.setattr(persistence, "_MOST_PARSED", persistence._MOST_PARSED // 4)
+    monkeypatch.setattr(persistence, "_MAX_PARSED_BYTES", persistence._MAX_PARSED_BYTES // 4)
     text = around % b",".join([item] * (15_000_000 // (len(item) + 1)))
     np.savez_compressed(tmp_path / "m.npz", header=np.frombuffer(text, np.uint8))
     assert (tmp_path / "m.npz").stat().st_size < 200_000
@@ -221,7 +221,7 @@ def test_brackets_in_names_are_no_brackets(model, tmp_path):
 
 
 def test_what_cannot_be_read_is_not_saved(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(persistence, "_MOST_PARSED", 1 << 20)
+    monkeypatch.setattr(persistence, "_MAX_PARSED_BYTES", 1 << 20)
     wide = copy.copy(model)
     vars(wide)["x_"] = [[]] * 10_000
     with pytest.raises(LatentiaError, match="AnchorTopics cannot be saved: its header would take .* MiB of memory"):

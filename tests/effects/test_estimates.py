@@ -100,7 +100,7 @@ def test_a_mean_of_few_rows_with_heavy_tails_has_an_interval_that_holds_it() -> 
 
 def test_blocks_of_clusters_change_nothing(monkeypatch) -> None:
     x, y, *_, error, _, _ = clustered(np.repeat(np.arange(12), 5))
-    monkeypatch.setattr("latentia.effects.estimates._BLOCK", 40)
+    monkeypatch.setattr("latentia.effects.estimates._CHUNK_ENTRIES", 40)
     found = least_squares(x, exact(y), np.ones(N, dtype=bool), np.repeat(np.arange(12), 5))
     np.testing.assert_allclose(found.error, error, rtol=1e-9)
 
@@ -175,7 +175,7 @@ def test_what_is_reported() -> None:
     assert list(effects.rows()[0])[:5] == ["component", "term", "estimate", "low", "high"]
     assert "2 topics, 60 documents, 0 left out; intervals of 95%" in repr(effects)
     assert [panel[0] for panel in effects.panels()] == ["a", "b"]
-    with pytest.raises(ValueError, match="there are Intercept, a, b"):
+    with pytest.raises(ValueError, match="expected some of Intercept, a, b"):
         effects.panels(["c"])
 
 

@@ -128,7 +128,7 @@ def test_auto_ends_where_two_thousand_plain_steps_do(make, seed):
     assert final(blocks, update, auto) > end - 0.5
     assert len(auto.log_likelihood) <= near / 3
     assert auto.converged
-    assert 0 <= auto.remaining < em._REMAINING
+    assert 0 <= auto.remaining < em._MAX_REMAINING_GAIN
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_auto_stops_at_the_most_steps():
     found = refine(update, over(blocks), "auto", max_steps=9)
     assert len(found.log_likelihood) == 9
     assert not found.converged
-    assert found.remaining > em._REMAINING
+    assert found.remaining > em._MAX_REMAINING_GAIN
 
 
 def test_the_same_bits_for_any_number_of_threads(problem):

@@ -66,7 +66,7 @@ def test_dense_sparse_and_reordered_blocks_agree_to_the_bit(counts):
 def test_short_and_empty_documents_are_counted_and_left_out():
     x = np.array([[2, 1, 0], [0, 0, 0], [1, 0, 0], [0, 3, 1]])
     operator = Cooccurrence(Blocks.from_array(x))
-    assert (operator.sums.n_used.sum(), operator.sums.empty.sum(), operator.sums.short.sum()) == (2, 1, 2)
+    assert (operator.sums.used.sum(), operator.sums.empty.sum(), operator.sums.short.sum()) == (2, 1, 2)
     np.testing.assert_allclose(operator.product(np.eye(3)), explicit(x), atol=1e-15)
     assert operator.marginal().sum() == pytest.approx(1)
     assert list(operator.sums.document_frequency) == [1, 2, 1]

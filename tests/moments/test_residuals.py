@@ -43,7 +43,7 @@ def ratios(m, halves, coordinates, means, weights, variances):
         residual_across_views(m, halves, seen, weights),
         residual_within_views(coordinates, variances, m, halves, means, weights),
     )
-    return [one.left / one.noise for one in found]
+    return [one.residual / one.noise for one in found]
 
 
 def test_the_truth_leaves_noise():

@@ -1,8 +1,8 @@
-"""Starts of a mixture that are computed from the rows, without a seed.
+"""Starting points of a mixture, computed from the rows without a seed.
 
-Three ways to choose K centres, each followed by a few steps of k-means: rows that lower the sum of squared distances most,
-one after the other (the first step of global k-means); rows that lie farthest from those chosen before; and the clusters of
-Ward's linkage. The first two see dense and remote groups, the third one long chains of merges; none is best on all data.
+Three ways to choose K centres, each followed by a few steps of k-means: rows that lower the sum of squared distances most, one
+after the other (the first step of global k-means); rows farthest from those chosen before; and the clusters of Ward's linkage.
+The first two find dense and remote groups, the third long chains of merges; none is best on all data.
 
 Sources: A. Likas, N. Vlassis, J. J. Verbeek, The global k-means clustering algorithm, Pattern Recognition 36 (2003);
 T. F. Gonzalez, Clustering to minimize the maximum intercluster distance, Theoretical Computer Science 38 (1985);
@@ -17,13 +17,13 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 _MAX_CANDIDATES = 300  # rows that may become centres
-_MAX_WATCHED_ROWS = 1000  # rows whose distances to these are lowered
-_MAX_LINKED_ROWS = 500  # rows of Ward's linkage
+_MAX_WATCHED_ROWS = 1000  # rows whose distances to centres are minimised
+_MAX_LINKED_ROWS = 500  # rows in Ward's linkage
 _SWEEPS = 10  # of k-means
 
 
 def label_starts(table: np.ndarray, k: int, names: Collection[str] = ()) -> dict[str, np.ndarray]:
-    """Labels of the rows of a table (n, b) by the way they were found, each of shape (n,); only some ways, or all."""
+    """Return labels of the rows of a table (n, b), shape (n,), by name of the method; ``names`` selects some methods."""
     ways: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
         "Ward": _ward_means, "greedy rows": _greedy_rows, "farthest rows": _farthest_rows,
     }  # fmt: skip
@@ -32,7 +32,7 @@ def label_starts(table: np.ndarray, k: int, names: Collection[str] = ()) -> dict
 
 
 def shares_of_labels(labels: np.ndarray, k: int) -> np.ndarray:
-    """Ones where rows have labels, shape (K, n)."""
+    """Return indicators of the labels of rows, shape (K, n)."""
     shares = np.zeros((k, len(labels)))
     shares[labels, np.arange(len(labels))] = 1.0
     return shares
@@ -81,7 +81,7 @@ def _k_means(table: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def _nearest(table: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """The number of the nearest centre of every row."""
+    """Return the number of the nearest centre of every row."""
     products = centres @ table.T
     products -= 0.5 * (centres**2).sum(axis=1)[:, None]
     return products.argmax(axis=0)
@@ -95,5 +95,5 @@ def _distances_squared(table: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def _even_indices(n: int, max_size: int) -> np.ndarray:
-    """At most so many numbers of rows, evenly spread."""
+    """Return at most ``max_size`` row numbers, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, max_size)).round().astype(int))

@@ -1,4 +1,4 @@
-"""Sums, contrasts and ratios of components, of which effects and outcomes are estimated as of single ones."""
+"""Sums, contrasts and ratios of components, for effects and outcomes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .estimates import Estimates
 
 @dataclass(frozen=True)
 class Combinations:
-    """Sums of components with weights, or ratios of two of these.
+    """Weighted sums of components, or ratios of two such sums.
 
     Attributes
     ----------
     names : list of str
-        Of the J combinations.
+        Names of the J combinations.
     top, bottom : ndarray of shape (J, K)
-        Weights; those of ``bottom`` are zero where a combination is no ratio.
+        Weights; zero in ``bottom`` for combinations that are not ratios.
     """
 
     names: list[str]
@@ -31,10 +31,10 @@ class Combinations:
 
     @classmethod
     def from_request(cls, request: Mapping[str, Any], k: int) -> Combinations:
-        """What a dict asks for, of K components."""
+        """Build combinations of K components from a dict."""
         if not isinstance(request, Mapping) or not request:
             raise LatentiaError(
-                "a dict of names is needed, such as {'a and b': [0, 3]}.", parameter="components", value=request
+                "expected a dict of names, such as {'a and b': [0, 3]}.", parameter="components", value=request
             )
         pairs = [(item if _is_ratio(item) else (item, {})) for item in request.values()]
         top, bottom = ([_weights(item, k) for item in side] for side in zip(*pairs, strict=True))
@@ -45,18 +45,18 @@ class Combinations:
 
     @property
     def is_ratio(self) -> np.ndarray:
-        """Which of them are, bool, shape (J,)."""
+        """Mask of the ratios, shape (J,)."""
         return np.asarray(self.bottom.any(axis=1))
 
     def combine_values(self, value: np.ndarray) -> np.ndarray:
-        """The combinations of plain numbers (P, K), shape (P, J)."""
+        """Combine plain numbers (P, K), shape (P, J)."""
         denominator = np.where(self.is_ratio, value @ self.bottom.T, 1.0)
         return np.asarray(value @ self.top.T / np.where(denominator == 0, np.nan, denominator))
 
     def estimate(self, estimate: Callable[[np.ndarray], Estimates]) -> Estimates:
-        """Estimates of the combinations, given those of sums with weights (J, K); of ratios by the delta method.
+        """Estimate the combinations from estimates of sums with weights (J, K); ratios by the delta method.
 
-        The ratio r = a / b of two sums is off by (a's error - r b's error) / b, which is the error of a sum.
+        The error of the ratio r = a / b of two sums is (a's error - r b's error) / b, the error of a sum.
         """
         sums = estimate(self.top)
         value, error, freedom = (np.array(array) for array in (sums.value, sums.error, sums.freedom))
@@ -74,13 +74,15 @@ def _is_ratio(item: Any) -> bool:
 
 
 def _weights(item: Any, k: int) -> np.ndarray:
-    """Of components by number: of one, of several, each with weight one, or of a dict of weights."""
+    """Return weights of components: of a number, of several numbers with weight one, or of a dict of weights."""
     weights_by_number = (
         item if isinstance(item, Mapping) else dict.fromkeys(item if isinstance(item, Sequence) else [item], 1.0)
     )
     weights = np.zeros(k)
     for number, weight in weights_by_number.items():
         if not isinstance(number, Integral) or not 0 <= int(number) < k:
-            raise LatentiaError(f"components are numbered from 0 to {k - 1}.", parameter="components", value=item)
+            raise LatentiaError(
+                f"expected numbers of components from 0 to {k - 1}.", parameter="components", value=item
+            )
         weights[int(number)] = weight
     return weights

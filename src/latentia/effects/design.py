@@ -1,4 +1,4 @@
-"""Tables of covariates: a design matrix by a formula, and the clusters of rows."""
+"""Design matrices of covariates by a formula, and clusters of rows."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .estimates import column_sizes
 from .formulas import CONTEXT, MAX_COLUMNS, CheckedFormula, describe_error
 
 _MAX_CELLS = 1 << 27
-_MIN_RESIDUAL = 1e-9  # length of a column, of one, that is left of it beside the others
+_MIN_RESIDUAL = 1e-9  # columns with a smaller residual, relative to length one, are redundant
 
 
 @dataclass(frozen=True)
 class Design:
-    """Columns that a formula makes of a table.
+    """Design matrix of a formula and a table.
 
     Attributes
     ----------
     matrix : ndarray of shape (n_rows, P)
-        NaN in rows that lack an entry which the formula needs.
+        Design matrix; NaN in rows with a missing entry.
     terms : list of str
         Names of the P columns.
     references : dict of str
-        Of each column of categories that enters as differences from one level: that level.
+        Reference level of each categorical column that enters as differences from one level.
     """
 
     matrix: np.ndarray
@@ -41,12 +41,12 @@ class Design:
 
     @property
     def is_known(self) -> np.ndarray:
-        """Rows that have all entries, bool, shape (n_rows,)."""
+        """Mask of complete rows, shape (n_rows,)."""
         return np.asarray(np.isfinite(self.matrix).all(axis=1))
 
 
 def design_of(formula: str, data: Any, n_rows: int) -> Design:
-    """Columns that a formula makes of a table: see `latentia.effects`.
+    """Build the design matrix of a formula and a table: see `latentia.effects`.
 
     Parameters
     ----------
@@ -79,19 +79,19 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
     n_columns = parsed_formula.max_columns(levels)
     if n_columns > MAX_COLUMNS or n_columns * n_rows > _MAX_CELLS:
         raise LatentiaError(
-            f"It makes up to {n_columns} columns of {n_rows} rows, which is too much. Leave out products of columns with many "
+            f"It gives up to {n_columns} columns of {n_rows} rows, which is too many. Leave out products of columns with many "
             "levels.",
             parameter="formula", value=formula,
         )  # fmt: skip
     try:
         frame = pd.DataFrame(cells, index=range(n_rows))
-        with np.errstate(all="ignore"):  # Rows without a finite entry are left out.
+        with np.errstate(all="ignore"):  # incomplete rows are left out
             design_matrix = parsed_formula.parsed.get_model_matrix(
                 frame, context=CONTEXT, na_action="drop", output="pandas"
             )
         matrix = np.full((n_rows, design_matrix.shape[1]), np.nan)
         matrix[design_matrix.index] = design_matrix.to_numpy(dtype=float)
-    except Exception as error:  # of the many that a formula may raise, each says what it is about
+    except Exception as error:  # formulas raise many kinds of errors, each with a clear message
         columns = ", ".join(map(str, table))
         raise LatentiaError(
             f"It cannot be used on the columns {columns}: {describe_error(error)}",
@@ -104,7 +104,7 @@ def design_of(formula: str, data: Any, n_rows: int) -> Design:
 
 
 def _references(design_matrix: Any) -> dict[str, str]:
-    """Return the level of each column of categories that the others are compared with, from a matrix of formulaic."""
+    """Return the reference level of each categorical column, from a matrix of formulaic."""
     references = {}
     for factor, contrasts in design_matrix.model_spec.factor_contrasts.items():
         if any(str(term).startswith(f"{factor}[T.") for term in design_matrix.columns):
@@ -113,7 +113,7 @@ def _references(design_matrix: Any) -> dict[str, str]:
 
 
 def columns_of(table: Any, n_rows: int) -> Design:
-    """Return the columns of a table, centred: numbers as they are, others as indicators of their levels but the first."""
+    """Return the centred columns of a table: numbers unchanged, others as indicators of all levels but the first."""
     if not isinstance(table, Mapping) and not hasattr(table, "columns"):
         table = _name_columns(table)
     columns, terms = [], []
@@ -141,7 +141,7 @@ def columns_of(table: Any, n_rows: int) -> Design:
 
 
 def _name_columns(table: Any) -> dict[str, np.ndarray]:
-    """Return the columns of an array by made-up names."""
+    """Name the columns of an array x0, x1, ..."""
     try:
         values = np.asarray(unmasked(table), dtype=float)
         values = values[:, None] if values.ndim == 1 else values
@@ -157,7 +157,7 @@ def _name_columns(table: Any) -> dict[str, np.ndarray]:
 
 
 def clusters_of(cluster: Any, data: Any, n_rows: int, parameter: str = "data") -> np.ndarray:
-    """Number of the cluster of every row, shape (n_rows,), -1 where it has none; without clusters each row is its own."""
+    """Return the number of the cluster of every row, shape (n_rows,), -1 for none; by default each row is a cluster."""
     if cluster is None:
         return np.arange(n_rows)
     if isinstance(cluster, str):
@@ -176,18 +176,18 @@ def clusters_of(cluster: Any, data: Any, n_rows: int, parameter: str = "data") -
         )
     values = [None if is_missing(value) or value == "" else str(value) for value in list(cluster)]
     if len(values) != n_rows:
-        raise LatentiaError(f"cluster has {len(values)} entries and X has {n_rows} rows: they must agree.")
+        raise LatentiaError(f"cluster has {len(values)} entries; expected {n_rows}, one for each row of X.")
     numbers = {value: i for i, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
     return np.array([-1 if value is None else numbers[value] for value in values])
 
 
 def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndarray) -> None:
-    """Raise where columns depend on each other, or outnumber the rows, and where all rows are one cluster."""
+    """Raise if columns are collinear or outnumber the rows, or if all rows are one cluster."""
     n, p = matrix.shape
     if n <= p:
-        raise LatentiaError(f"{n} rows have all entries, which is too few for {p} terms.")
+        raise LatentiaError(f"{n} rows are complete, which is too few for {p} terms.")
     if len(np.unique(cluster)) < 2:
-        raise LatentiaError(f"The {n} rows that have all entries are one cluster, and two or more are needed.")
+        raise LatentiaError(f"The {n} complete rows are one cluster; expected at least two.")
     matrix = matrix / column_sizes(matrix)
     scaled = matrix / np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
     _, r, order = qr(scaled, mode="economic", pivoting=True)
@@ -195,13 +195,13 @@ def check_independent(matrix: np.ndarray, terms: Sequence[str], cluster: np.ndar
     if redundant:
         verb, pronoun = ("follows", "it") if len(redundant) == 1 else ("follow", "them")
         raise LatentiaError(
-            f"{', '.join(redundant)} {verb} from the other terms: leave {pronoun} out, or center what is large beside its spread, "
-            "as in center(year)."
+            f"{', '.join(redundant)} {verb} from the other terms: leave {pronoun} out, or centre columns with large values, as "
+            "in center(year)."
         )
 
 
 def columns_by_name(data: Any, n_rows: int, parameter: str = "data") -> dict[Any, Any]:
-    """The columns of a table by name."""
+    """Return the columns of a table by name."""
     if data is None or not (isinstance(data, Mapping) or hasattr(data, "columns")):
         raise LatentiaError(
             f"Expected a data frame or a dict of columns, not {type(data).__name__}.", parameter=parameter
@@ -212,12 +212,12 @@ def columns_by_name(data: Any, n_rows: int, parameter: str = "data") -> dict[Any
     table = {name: data[name] for name in names}
     for name, column in table.items():
         if len(column) != n_rows:
-            raise LatentiaError(f"Column {name!r} has {len(column)} entries and X has {n_rows} rows: they must agree.")
+            raise LatentiaError(f"Column {name!r} has {len(column)} entries; expected {n_rows}, one for each row of X.")
     return table
 
 
 def _cells(name: Any, column: Any, categories: Collection[str] = ()) -> Any:
-    """Return a column as it enters a design: numbers, a column of categories, or objects, None where there is none.
+    """Return a column for a design: numbers, categories, or objects with None for missing cells.
 
     Numbers are float, which do not overflow in powers, unless they are ``categories``, whose levels are named as they are.
     """
@@ -240,10 +240,10 @@ def _cells(name: Any, column: Any, categories: Collection[str] = ()) -> Any:
 
 
 def _is_text(cells: Any) -> bool:
-    """Return True for a column that becomes indicators of its levels."""
+    """Return True for a column that is coded by indicators of its levels."""
     return hasattr(cells, "cat") or cells.dtype.kind == "O"
 
 
 def _present_texts(cells: Any) -> list[str]:
-    """Return the entries of a column that are there, as texts."""
+    """Return the entries of a column that are not missing, as texts."""
     return [str(cell) for cell in cells if not is_missing(cell)]

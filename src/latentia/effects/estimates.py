@@ -1,6 +1,6 @@
-"""Linear models of memberships that are known without bias, with errors that hold for clusters of rows.
+"""Linear models of memberships with unbiased estimates, and cluster-robust errors.
 
-Memberships w_i of rows i are not seen; what is seen is s_i with E[s_i | w_i] = w_i, whatever the row's covariates are.
+Memberships w_i of rows i are hidden; observed are s_i with E[s_i | w_i] = w_i, whatever the row's covariates are.
 
 - **Effects.** Least squares of s_i on covariates x_i estimates what least squares of w_i would. Errors are those of clusters
   of rows in the form CR2, with degrees of freedom by R. Bell, D. McCaffrey (Survey Methodology 28, 2002; J. Pustejovsky,
@@ -23,28 +23,28 @@ from scipy.stats import chi2
 
 from ..exceptions import LatentiaError
 
-_POOLED_FREEDOM = 10.0  # degrees of freedom by which the usual variance counts in that of clusters
+_POOLED_FREEDOM = 10.0  # degrees of freedom of the model variance when pooled with that of clusters
 _TAIL_WEIGHT = (
-    0.25  # of the excess kurtosis that takes degrees of freedom: of skewed numbers intervals hold more than they say
+    0.25  # share of the excess kurtosis that costs degrees of freedom: intervals of skewed data are conservative
 )
-_MIN_PROPORTION = 1e-3  # proportion up to which relative errors are taken as if it were that
+_MIN_PROPORTION = 1e-3  # smaller proportions are treated as this in relative errors
 _FULLER = 4.0
-_MIN_SIGNAL_SHARE = 0.1  # of a second moment, in every direction, that is taken to be no noise
-_SPLIT_FREEDOM = 3.0  # degrees of freedom of a variance by components
-_MIN_FREE_SHARE = 1e-9  # share of a direction beyond one cluster up to which only that cluster tells of it
-_CHUNK_ENTRIES = 5_000_000  # numbers held at a time
-_RIDGE = 1e-10  # of a second moment, as if it had such noise
+_MIN_SIGNAL_SHARE = 0.1  # smallest share of signal in a second moment, in every direction
+_SPLIT_FREEDOM = 3.0  # degrees of freedom of the component variance per split
+_MIN_FREE_SHARE = 1e-9  # directions with a smaller share outside of one cluster depend on that cluster only
+_CHUNK_ENTRIES = 5_000_000  # numbers in memory at a time
+_RIDGE = 1e-10  # relative ridge of a second moment
 
 
 class Memberships(ABC):
-    """Memberships of rows in components, known without bias.
+    """Unbiased estimates of the memberships of rows in components.
 
     Attributes
     ----------
     shares : ndarray of shape (n_rows, K)
-        Unbiased for the memberships; rows sum to one. NaN in rows that say nothing.
+        Unbiased estimates of memberships; rows sum to one. NaN in uninformative rows.
     errors : ndarray of shape (n_splits, K, K)
-        Samples of what errors of the components make of memberships: row k times these is the error of that in component k.
+        Samples of the effect of component errors: memberships times these are errors of memberships.
     """
 
     shares: np.ndarray
@@ -52,7 +52,7 @@ class Memberships(ABC):
 
     @abstractmethod
     def squares(self, rows: np.ndarray) -> np.ndarray:
-        """Return what is unbiased for the sum of w w' over some rows.
+        """Return an unbiased estimate of the sum of w w' over some rows.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class Memberships(ABC):
 
     @abstractmethod
     def apply_squares(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return what is unbiased for w w' b of every row.
+        """Return an unbiased estimate of w w' b of every row.
 
         Parameters
         ----------
@@ -80,12 +80,12 @@ class Memberships(ABC):
 
     @abstractmethod
     def perturb_squares(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
-        """Return by how much an error of the components moves what `squares` returns.
+        """Return the effect of an error of the components on the result of `squares`.
 
         Parameters
         ----------
         second : ndarray of shape (K, K)
-            What it returns.
+            Result of `squares`.
         error : ndarray of shape (K, K)
             One of ``errors``.
 
@@ -96,7 +96,7 @@ class Memberships(ABC):
 
     @property
     def is_known(self) -> np.ndarray:
-        """Rows that say something, bool, shape (n_rows,)."""
+        """Mask of informative rows, shape (n_rows,)."""
         return np.asarray(np.isfinite(self.shares).all(axis=1))
 
 
@@ -115,13 +115,11 @@ class Estimates:
     freedom: np.ndarray
 
     def divide(self, sizes: np.ndarray) -> Estimates:
-        """Return the estimates of terms that are so many times as large."""
+        """Return the estimates after multiplying terms by ``sizes``."""
         with np.errstate(over="ignore"):
             value, error = self.value / sizes, self.error / sizes
         if not (np.isfinite(value).all() and np.isfinite(error).all()):
-            raise LatentiaError(
-                "A covariate or outcome is so small or large that its effect is out of range: rescale it."
-            )
+            raise LatentiaError("The effect of a covariate or outcome is out of range. Rescale it.")
         return Estimates(value, error, self.freedom)
 
 
@@ -133,15 +131,15 @@ def least_squares(
     Parameters
     ----------
     design : ndarray of shape (n_rows, P)
-        Covariates, of full rank on the rows that are used.
-    members : Memberships
+        Covariates, of full rank on the used rows.
+    memberships : Memberships
         Of all rows.
     rows : ndarray of bool, shape (n_rows,)
         Which rows are used.
     cluster : ndarray of int, shape (n_rows,)
         Rows of a cluster depend on each other.
     sums : ndarray of shape (J, K), optional
-        Weights of components in sums, of which the coefficients are estimated in the place of those of each component.
+        Weights of components in sums; their coefficients replace those of single components.
 
     Returns
     -------
@@ -161,7 +159,9 @@ def least_squares(
     model_variance = _model_variances(q, residuals, group, len(clusters), root)
     freedom = freedom[:, None] / (1 + _TAIL_WEIGHT * _kurtosis(residuals, group, len(clusters)) / 2)
     pooled = (freedom * cluster_variance + _POOLED_FREEDOM * model_variance) / (freedom + _POOLED_FREEDOM)
-    effective_clusters = len(group) ** 2 / (np.bincount(group) ** 2.0).sum()  # clusters of one size that tell as much
+    effective_clusters = (
+        len(group) ** 2 / (np.bincount(group) ** 2.0).sum()
+    )  # number of equal clusters with the same information
     total_freedom = np.maximum(freedom, np.clip(effective_clusters - x.shape[1], 1, freedom + _POOLED_FREEDOM))
     value, scale = root @ value, np.sqrt((x**2).mean(axis=0))[:, None]
     component_variance = component_error_variance(scale * value, memberships.errors, sums) / scale**2
@@ -179,7 +179,7 @@ def column_sizes(table: np.ndarray) -> np.ndarray:
 def _cluster_variances(
     q: np.ndarray, residuals: np.ndarray, group: np.ndarray, n: int, root: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Variances of the coefficients, (P, K), by n clusters, and their degrees of freedom, (P,).
+    """Return cluster-robust variances of the coefficients, (P, K), and their degrees of freedom, (P,).
 
     With orthonormal columns Q_g of a cluster and its residuals e_g, CR2 has (I - Q_g Q_g')^(-1/2) e_g in place of e_g, of which
     only Q_g' (I - Q_g Q_g')^(-1/2) = (I - Q_g' Q_g)^(-1/2) Q_g' is needed. The variance is then a sum of squares of a_g' e_g,
@@ -209,9 +209,9 @@ def _cluster_variances(
 
 
 def _kurtosis(residuals: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
-    """Excess kurtosis of the sums of residuals (rows, K) over n clusters, of one size, and zero where it is less, (K,).
+    """Return the excess kurtosis, at least zero, of scaled sums of residuals (rows, K) over n clusters, (K,).
 
-    The variance of a variance is 2 + this times its square by the number of clusters.
+    The variance of a variance is (2 + kurtosis) times its square divided by the number of clusters.
     """
     size = np.sqrt(np.bincount(group, minlength=n))
     square = np.stack([np.bincount(group, e, n) / size for e in residuals.T]) ** 2
@@ -219,16 +219,16 @@ def _kurtosis(residuals: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
 
 
 def _sum_by_group(first: np.ndarray, second: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
-    """Sums of products of columns by group, shape (n, P, K)."""
+    """Sum products of columns by group, shape (n, P, K)."""
     return np.stack([[np.bincount(group, a * b, n) for b in second.T] for a in first.T]).transpose(2, 0, 1)
 
 
 def _model_variances(q: np.ndarray, residuals: np.ndarray, group: np.ndarray, n: int, root: np.ndarray) -> np.ndarray:
-    """Variances of the coefficients, (P, K), if all rows had the same one, and pairs of a cluster the same correlation.
+    """Return variances of the coefficients, (P, K), under equal variances and equal correlations within clusters.
 
     Rows then have the covariance a I + b Z Z' with the indicators Z of clusters. The sums of squares of residuals and of their
-    sums in clusters have means that are linear in a and b. Solved for these, they know what the coefficients take from
-    residuals, which is much where a covariate is the same in all rows of a cluster.
+    sums in clusters have means that are linear in a and b. The solution accounts for the degrees of freedom of the
+    coefficients, which matter if a covariate is constant within clusters.
     """
     rows, p = q.shape
     size = np.bincount(group, minlength=n)
@@ -255,15 +255,15 @@ def outcomes(
     cluster: np.ndarray,
     sums: np.ndarray | None = None,
 ) -> Estimates:
-    """Regress an outcome on memberships by moments without bias.
+    """Regress an outcome on memberships by unbiased moments.
 
     Parameters
     ----------
     y : ndarray of shape (n_rows,)
         Outcome.
     controls : ndarray of shape (n_rows, q)
-        What else the outcome depends on.
-    members : Memberships
+        Other variables that the outcome depends on.
+    memberships : Memberships
         Of all rows.
     rows : ndarray of bool, shape (n_rows,)
         Which rows are used.
@@ -324,16 +324,16 @@ def outcomes(
 def _combine_variances(
     value: np.ndarray, variance: np.ndarray, freedom: np.ndarray, component_variance: np.ndarray, n_splits: int
 ) -> Estimates:
-    """Estimates with the variance of rows and that of components, of which each split tells with few degrees of freedom."""
+    """Combine the variances of rows and components, the latter with few degrees of freedom per split."""
     total = np.maximum(variance + component_variance, 1e-300)
     information = variance**2 / freedom + component_variance**2 / (_SPLIT_FREEDOM * max(n_splits, 1))
     return Estimates(value, np.sqrt(total), total**2 / np.maximum(information, 1e-300))
 
 
 def _noise_share(s: np.ndarray, controls: np.ndarray, noise: np.ndarray, n: int) -> float:
-    """How much of the noise of memberships (n, K) is left in their second moment, from 0 to 1 (Fuller, section 2.5).
+    """Return the share of noise to keep in the second moment of memberships (n, K), from 0 to 1 (Fuller, section 2.5).
 
-    Less all of it, this may not be positive, or so nearly not that estimates fly off: some is left where it is nearly all.
+    Without any noise the moment may be singular or nearly so, and estimates would diverge: some noise stays if it dominates.
     """
     residuals = s - controls @ np.linalg.lstsq(controls, s, rcond=None)[0]
     square = residuals.T @ residuals
@@ -343,20 +343,20 @@ def _noise_share(s: np.ndarray, controls: np.ndarray, noise: np.ndarray, n: int)
 
 
 def component_error_variance(means: np.ndarray, errors: np.ndarray, sums: np.ndarray | None = None) -> np.ndarray:
-    """Variance of mean memberships (G, K), of their differences, or of their sums (J, K), by errors of the components.
+    """Return the variance of mean memberships (G, K), or of their sums (J, K), from errors of the components.
 
-    Few samples of an error tell little of it: half is what they say of each component, half what they say of the
-    usual one, relative to its proportion.
+    Few samples of an error are unreliable: half of the variance is from each component's samples, half from all components, in
+    proportion to their size.
     """
     sums = np.eye(means.shape[1]) if sums is None else sums
     if not len(errors):
         return np.zeros((len(means), len(sums)))
-    off = np.array([means @ one.T for one in errors])
+    off = np.array([means @ error.T for error in errors])
     size = np.maximum(np.abs(means), _MIN_PROPORTION)
     usual = np.median((off**2).mean(axis=0) / size, axis=1, keepdims=True) / (chi2.median(len(errors)) / len(errors))
     return np.asarray((((off @ sums.T) ** 2).mean(axis=0) + usual * size @ (sums**2).T) / 2)
 
 
 def _inverse_root(square: np.ndarray) -> np.ndarray:
-    """M^(-1/2), upper triangular, of a matrix of second moments: X M^(-1/2) has orthonormal columns."""
+    """Return M^(-1/2), upper triangular, of a matrix of second moments: X M^(-1/2) has orthonormal columns."""
     return np.asarray(np.linalg.inv(np.linalg.cholesky(square).T))

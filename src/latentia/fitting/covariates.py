@@ -180,15 +180,15 @@ class CovariateEffects(Estimator):
     def _build_effects(
         self,
         estimate: Callable[[np.ndarray | None], Estimates],
-        components: Mapping[str, Any] | None,
+        requested: Mapping[str, Any] | None,
         level: float,
         plug_in: np.ndarray | None = None,
         **facts: Any,
     ) -> Effects:
         """Build the effects on all components, or on combinations of them."""
-        if components is None:
+        if requested is None:
             return Effects.from_estimates(estimate(None), level, plug_in=plug_in, **facts)
-        combinations = Combinations.from_request(components, len(facts["components"]))
+        combinations = Combinations.from_request(requested, len(facts["components"]))
         combined_plug_in = None if plug_in is None else combinations.combine_values(plug_in)
         is_part = (combinations.top != 0) | (combinations.bottom != 0)
         unsupported = np.flatnonzero(is_part[:, facts["not_supported"]].any(axis=1)).tolist()

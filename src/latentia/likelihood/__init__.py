@@ -1,4 +1,4 @@
-"""Likelihoods: the one driver of EM, updates of a pass that several models share, and samplers."""
+"""Likelihoods: the driver of EM, E-step updates that several models share, and samplers."""
 
 from .admixture import fold_in, token_probabilities
 from .coordinates import Chances, Distributions, Expected, Gaussians, Rates, Values

@@ -1,4 +1,4 @@
-"""Documents as mixtures of known topics: their proportions, and expected counts.
+"""Topic proportions of documents under known topics, and expected counts.
 
 Model: word probabilities of a document are w^T A with topics in the rows of A (K x V). `fold_in` iterates
 
@@ -31,7 +31,7 @@ def fold_in(
     start: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Topic proportions of documents.
+    """Compute topic proportions of documents.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def fold_in(
     alpha : ndarray of shape (K,)
         Pseudo-counts, positive.
     max_iter : int
-        Most iterations for a document.
+        Largest number of iterations for a document.
     tol : float
         A document stops when its proportions move by less than this in l1.
     start : ndarray of shape (n_documents, K), optional
@@ -60,7 +60,7 @@ def fold_in(
 
 
 def token_probabilities(table: Any, topics: np.ndarray, proportions: np.ndarray) -> np.ndarray:
-    """(w_d^T A)_v for every stored entry (d, v) of a CSR table, in its order, shape (nnz,)."""
+    """Return (w_d^T A)_v for every stored entry (d, v) of a CSR table, in its order, shape (nnz,)."""
     counts = as_counts(table)
     probability = np.empty(len(counts.data))
     by_word = np.ascontiguousarray(topics.T, dtype=np.float64)
@@ -68,8 +68,8 @@ def token_probabilities(table: Any, topics: np.ndarray, proportions: np.ndarray)
     return probability
 
 
-# Sums over topics may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long
-# as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs.
+# Sums over topics may be reordered for vector registers; compilation fixes the order, as long as no loop both sums and stores:
+# such loops are compiled twice, and the memory layout decides which version runs.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _iterate(indptr, indices, data, first, last, by_word, alpha, max_iter, tol, weights):
     """Iterate the proportions of rows first to last."""

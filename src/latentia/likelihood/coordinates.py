@@ -1,4 +1,4 @@
-"""The distributions that EM's models are made of, with what a pass expects of them.
+"""Distributions that models fitted by EM consist of, with their expected sufficient statistics.
 
 Given the hidden variables every model here is a product of exponential families: rows of probabilities (`Distributions`),
 chances of single events (`Chances`), normal distributions (`Gaussians`). An E-step gives their expected sufficient statistics;
@@ -11,8 +11,8 @@ without constraints, which by Fisher's identity is that of the expected complete
     mean mu and log-variance of mass m:             m (mu' - mu) / v,      m (v' + (mu' - mu)^2 - v) / (2 v),
 
 mu' being EM's new mean and v' the mean square about it; `curvature` is the diagonal of the complete-data information in the
-same coordinates. Priors are pseudo-counts: part of the counts, and of the objective through `log_prior`. What EM never moves
-has slope zero: the rows of a component without data, and probabilities of zero where nothing is expected.
+same coordinates. Priors are pseudo-counts: part of the counts, and of the objective through `log_prior`. Values that EM never
+moves have slope zero: rows of a component without data, and probabilities of zero without expected counts.
 """
 
 from __future__ import annotations
@@ -23,45 +23,44 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 Values: TypeAlias = tuple[np.ndarray, ...]
-"""The arrays of a model's parameters, in an order of its own."""
+"""Arrays of a model's parameters, in the order of the model."""
 
-_MIN_MASS = 1e-12  # rows with less than this expected of them keep their values
-_MIN_PROBABILITY = 1e-14  # least probability in coordinates
-_LIMIT_TOLERANCE = 1e-9  # of a limit: values within are at it, up to the rounding of their coordinates
-_CURVATURE_PSEUDO_COUNTS = 0.5  # pseudo-counts in curvatures, so that entries that are hardly seen move with their rows
+_MIN_MASS = 1e-12  # rows with less expected mass keep their values
+_MIN_PROBABILITY = 1e-14  # smallest probability in coordinates
+_LIMIT_TOLERANCE = 1e-9  # relative tolerance: nearer values count as at their limit
+_CURVATURE_PSEUDO_COUNTS = 0.5  # pseudo-counts in curvatures, so that rare entries move with their rows
 
 
 class Expected(Protocol):
-    """Distributions with what a pass expects of them."""
+    """Distributions with the expected statistics of a pass."""
 
     @property
     def values(self) -> Values:
         """Values of the pass."""
 
     def estimate(self) -> Values:
-        """EM's new values."""
+        """Return EM's new values."""
 
     def coordinates(self, *values: np.ndarray) -> np.ndarray:
-        """These values, or else its own, without constraints, one-dimensional."""
+        """Return unconstrained coordinates of these values, or of the current ones, one-dimensional."""
 
     def slope(self) -> np.ndarray:
-        """Gradient of the penalised log-likelihood in the coordinates."""
+        """Return the gradient of the penalised log-likelihood in the coordinates."""
 
     def curvature(self) -> np.ndarray:
-        """Diagonal of the complete-data information in them, positive."""
+        """Return the diagonal of the complete-data information in the coordinates, positive."""
 
     def at(self, coordinates: np.ndarray) -> Values:
-        """The values that have these coordinates."""
+        """Return the values at these coordinates."""
 
     def reach(self, step: np.ndarray) -> float:
-        """The largest move in a step of the coordinates: of a logarithm, or of a mean in standard deviations.
+        """Return the largest move in a step of the coordinates: of a logarithm, or of a mean in standard deviations.
 
-        What is as good as nothing does not count: probabilities that leave zero, and components of less than a row by the root
-        of their mass.
+        Probabilities that leave zero do not count, and components of less than a row count by the root of their mass.
         """
 
     def log_prior(self) -> float:
-        """Logarithm of the prior, up to a constant."""
+        """Return the logarithm of the prior, up to a constant."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Distributions:
         return (self.value,)
 
     def estimate(self) -> Values:
-        counts, has_data = self._with_prior, self._has_data
+        counts, has_data = self._smooth, self._has_data
         return (np.where(has_data, counts / np.where(has_data, counts.sum(axis=-1, keepdims=True), 1.0), self.value),)
 
     def coordinates(self, *values: np.ndarray) -> np.ndarray:
@@ -94,16 +93,16 @@ class Distributions:
         return np.log(np.maximum(value, _MIN_PROBABILITY)).ravel()
 
     def slope(self) -> np.ndarray:
-        counts = self._with_prior
+        counts = self._smooth
         slope = counts - counts.sum(axis=-1, keepdims=True) * self.value
         return np.where(self._has_data, slope, 0.0).ravel()
 
     def curvature(self) -> np.ndarray:
-        return (self._with_prior.sum(axis=-1, keepdims=True) * self.value + _CURVATURE_PSEUDO_COUNTS).ravel()
+        return (self._smooth.sum(axis=-1, keepdims=True) * self.value + _CURVATURE_PSEUDO_COUNTS).ravel()
 
     def at(self, coordinates: np.ndarray) -> Values:
         logs = coordinates.reshape(self.value.shape)
-        is_possible = (self.value > 0) | (self._with_prior > _MIN_MASS)
+        is_possible = (self.value > 0) | (self._smooth > _MIN_MASS)
         shares = np.where(is_possible, np.exp(logs - logs.max(axis=-1, keepdims=True)), 0.0)
         return (shares / shares.sum(axis=-1, keepdims=True),)
 
@@ -120,7 +119,7 @@ class Distributions:
         return self.counts.sum(axis=-1, keepdims=True) > _MIN_MASS
 
     @property
-    def _with_prior(self) -> np.ndarray:
+    def _smooth(self) -> np.ndarray:
         return self.counts + self.prior
 
 
@@ -136,7 +135,7 @@ class Chances:
     prior : (ndarray or float, ndarray or float)
         Pseudo-counts of successes and of trials.
     low, high : float or ndarray that broadcasts with it
-        What the values are kept between.
+        Bounds of the values.
     """
 
     value: np.ndarray
@@ -151,7 +150,7 @@ class Chances:
         return (self.value,)
 
     def estimate(self) -> Values:
-        successes, trials = self._with_prior
+        successes, trials = self._smooth
         has_trials = trials > _MIN_MASS
         new = np.where(has_trials, successes / np.where(has_trials, trials, 1.0), self.value)
         return (np.clip(new, self.low, self.high),)
@@ -161,7 +160,7 @@ class Chances:
         return (np.log(value) - np.log1p(-value)).ravel()
 
     def slope(self) -> np.ndarray:
-        successes, trials = self._with_prior
+        successes, trials = self._smooth
         slope = successes - trials * self.value
         is_at_low = (self.value <= self._low * (1 + _LIMIT_TOLERANCE)) & (slope < 0)
         is_at_high = (1 - self.value <= (1 - self._high) * (1 + _LIMIT_TOLERANCE)) & (slope > 0)
@@ -169,10 +168,10 @@ class Chances:
 
     def curvature(self) -> np.ndarray:
         value = self._inside(self.value)
-        return (self._with_prior[1] * value * (1 - value) + _CURVATURE_PSEUDO_COUNTS).ravel()
+        return (self._smooth[1] * value * (1 - value) + _CURVATURE_PSEUDO_COUNTS).ravel()
 
     def at(self, coordinates: np.ndarray) -> Values:
-        logits, (successes, trials) = coordinates.reshape(self.value.shape), self._with_prior
+        logits, (successes, trials) = coordinates.reshape(self.value.shape), self._smooth
         is_never = (self.value <= 0) & (successes <= _MIN_MASS)
         is_always = (self.value >= 1) & (trials - successes <= _MIN_MASS * trials)  # a difference of two sums
         chances = np.clip(1 / (1 + np.exp(-np.clip(logits, -700, 700))), self.low, self.high)
@@ -189,8 +188,8 @@ class Chances:
         return float((successes * np.log(value) + (trials - successes) * np.log1p(-value)).sum())
 
     @property
-    def _with_prior(self) -> tuple[np.ndarray, np.ndarray]:
-        """Successes and trials with the prior."""
+    def _smooth(self) -> tuple[np.ndarray, np.ndarray]:
+        """Successes and trials, including the prior."""
         return self.successes + self.prior[0], np.broadcast_to(self.trials, self.value.shape) + self.prior[1]
 
     @property
@@ -230,7 +229,7 @@ class Rates:
         return (self.value,)
 
     def estimate(self) -> Values:
-        counts, mass = self._with_prior
+        counts, mass = self._smooth
         has_rows = mass > _MIN_MASS
         return (np.where(has_rows, counts / np.where(has_rows, mass, 1.0), self.value),)
 
@@ -239,11 +238,11 @@ class Rates:
         return np.log(np.maximum(value, _MIN_PROBABILITY)).ravel()
 
     def slope(self) -> np.ndarray:
-        counts, mass = self._with_prior
+        counts, mass = self._smooth
         return np.where(mass > _MIN_MASS, counts - mass * self.value, 0.0).ravel()
 
     def curvature(self) -> np.ndarray:
-        return (self._with_prior[1] * self.value + _CURVATURE_PSEUDO_COUNTS).ravel()
+        return (self._smooth[1] * self.value + _CURVATURE_PSEUDO_COUNTS).ravel()
 
     def at(self, coordinates: np.ndarray) -> Values:
         return (np.exp(np.clip(coordinates, -700, 700)).reshape(self.value.shape),)
@@ -255,8 +254,8 @@ class Rates:
         return float(self.prior * (np.log(np.maximum(self.value, _MIN_PROBABILITY)) - self.value).sum())
 
     @property
-    def _with_prior(self) -> tuple[np.ndarray, np.ndarray]:
-        """Counts, and rows as a column, with the prior."""
+    def _smooth(self) -> tuple[np.ndarray, np.ndarray]:
+        """Counts, and rows as a column, including the prior."""
         return self.counts + self.prior, self.mass[:, None] + self.prior
 
 
@@ -274,7 +273,7 @@ class Gaussians:
     second : ndarray of the shape of ``variances``
         Sums of r (x - mean)^2, over the columns too where they share a variance.
     floor : float or ndarray of shape (d,)
-        Least variance.
+        Smallest variance.
     tied : bool
         Whether all components share one variance.
     """
@@ -315,7 +314,7 @@ class Gaussians:
     def at(self, coordinates: np.ndarray) -> Values:
         means, logs = coordinates[: self.means.size], np.clip(coordinates[self.means.size :], -700, 700)
         current = self._free_variances(self.variances)
-        # One that starts below its floor stays there: values must be continuous in the coordinates.
+        # A variance below its floor stays there: values must be continuous in the coordinates.
         variances = np.maximum(np.exp(logs).reshape(current.shape), np.minimum(current, self.floor))
         return means.reshape(self.means.shape), np.array(np.broadcast_to(variances, self.variances.shape))
 
@@ -329,7 +328,7 @@ class Gaussians:
 
     @property
     def _is_shared(self) -> bool:
-        """Whether the columns of a component share a variance."""
+        """True if the columns of a component share a variance."""
         return self.variances.ndim == 1
 
     @property
@@ -339,17 +338,17 @@ class Gaussians:
 
     @property
     def _entries(self) -> np.ndarray:
-        """Expected number of entries of the rows that each variance is one of, in the shape of the variances."""
+        """Expected number of entries that each variance belongs to, in the shape of the variances."""
         if self._is_shared:
             return self.means.shape[1] * self.mass
         return np.broadcast_to(self.mass[:, None], self.variances.shape)
 
     def _free_variances(self, variances: np.ndarray) -> np.ndarray:
-        """The variances that have a coordinate: a tied one only once."""
+        """Return the variances that have a coordinate: a tied one only once."""
         return variances.mean(keepdims=True) if self.tied else variances
 
     def _sum_shared(self, by_variance: np.ndarray) -> np.ndarray:
-        """Sums of what belongs to the same coordinate."""
+        """Sum terms that belong to the same coordinate."""
         return by_variance.sum(keepdims=True) if self.tied else by_variance
 
     def _mean_steps(self) -> np.ndarray:
@@ -357,7 +356,7 @@ class Gaussians:
         return np.where(has_rows, self.first / np.where(has_rows, self.mass[:, None], 1.0), 0.0)
 
     def _spread(self, steps: np.ndarray) -> np.ndarray:
-        """New variances, before the floor."""
+        """Return new variances, before the floor."""
         has_rows = self.mass > _MIN_MASS
         mass = np.where(has_rows, self.mass, 1.0)
         if not self._is_shared:

@@ -1,8 +1,8 @@
-"""Edges of a block model drawn in time proportional to their number.
+"""Sampler of the edges of a block model, in time proportional to their number.
 
 Pairs of nodes come from a Poisson process of slightly too large a rate, c theta_i phi_j pi_i^T P pi_j for
-c = -log(1 - p_max) / p_max, community by community; of those that came at all, each is kept with the probability that makes its
-chance the model's.
+c = -log(1 - p_max) / p_max, community by community; each proposed pair is kept with the probability that corrects its chance to
+that of the model.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-_MAX_PROBABILITY = 0.99  # chance of an edge
-_MAX_EDGES = 1e9  # edges between two communities
+_MAX_PROBABILITY = 0.99  # largest chance of an edge
+_MAX_EDGES = 1e9  # largest number of edges between two communities
 _CHUNK = 1 << 16
 
 
@@ -26,10 +26,10 @@ def draw_edges(
     rng: np.random.Generator,
     activity_in: np.ndarray | None = None,
 ) -> sparse.csr_array:
-    """Edges with probability theta_i theta_j pi_i^T P pi_j, at most .99, for every pair of different nodes.
+    """Draw edges with probability theta_i theta_j pi_i^T P pi_j, at most .99, for every pair of different nodes.
 
-    Returns a csr_array (n, n) of zeros and ones, symmetric unless directed. ``activity_in`` are the factors theta_j of where
-    edges end, if they are others.
+    Returns a csr_array (n, n) of zeros and ones, symmetric unless directed. ``activity_in`` are separate factors theta_j of the
+    ends of edges.
     """
     n = len(memberships)
     starts = memberships * activity[:, None]
@@ -58,7 +58,7 @@ def draw_edges(
 def _propose_pairs(
     starts: np.ndarray, ends: np.ndarray, rates: np.ndarray, directed: bool, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Pairs i n + j of different nodes, for every pair of communities; i < j unless directed."""
+    """Propose pairs i n + j of different nodes, for every pair of communities; i < j unless directed."""
     n, k = starts.shape
     start_sums, end_sums = (np.ascontiguousarray(np.cumsum(x, axis=0).T) for x in (starts, ends))
     pairs = [np.empty(0, np.int64)]
@@ -67,7 +67,7 @@ def _propose_pairs(
             rate = float(rates[a, b]) * start_sums[a, -1] * end_sums[b, -1] * (0.5 if a == b and not directed else 1.0)
             if rate > _MAX_EDGES:
                 raise LatentiaError(
-                    f"Communities {a} and {b} have {rate:.3g} edges: at most {_MAX_EDGES:.0e} can be drawn."
+                    f"Communities {a} and {b} have {rate:.3g} edges; expected at most {_MAX_EDGES:.0e}."
                 )
             size = int(rng.poisson(rate))
             i, j = (_draw_nodes(sums, size, rng) for sums in (start_sums[a], end_sums[b]))
@@ -80,6 +80,6 @@ def _propose_pairs(
 
 
 def _draw_nodes(cumulated: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Nodes by their weights."""
+    """Draw nodes by their weights."""
     at = np.searchsorted(cumulated, rng.random(size) * cumulated[-1], side="right")
     return np.minimum(at, len(cumulated) - 1).astype(np.int64)

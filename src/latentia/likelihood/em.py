@@ -1,12 +1,12 @@
-"""Expectation maximisation: the one driver of all refinement.
+"""Expectation maximisation: the driver of all refinement.
 
-An update is a statistic of one pass (see `latentia.passes`) that knows how to become one at other values, and turns the sums
-of a pass into `Expected` distributions. A number of steps is so many plain EM steps. "auto" makes EM's steps with a correction
-by a quasi-Newton method: the gradient of the observed log-likelihood comes with every E-step, the inverse of the complete-data
-information is the first guess at the inverse Hessian, and pairs of steps and changes of the gradient turn it into the observed
-one (L-BFGS); what they change is the correction. Plain EM is slow where most of the information is missing; steps that know it
-are not. Where a correction fails, EM's own step is made, and the next corrections are shorter. On a plateau, where the gradient
-is as good as nothing, either may seem to have settled.
+An update is a statistic of one pass (see `latentia.passes`) that can be moved to other values, and turns the sums of a pass
+into `Expected` distributions. A number of steps means plain EM steps. "auto" corrects EM's steps by a quasi-Newton method: the
+gradient of the observed log-likelihood comes with every E-step, the inverse of the complete-data information is the first guess
+at the inverse Hessian, and pairs of steps and changes of the gradient turn it into the observed one (L-BFGS); their effect is
+the correction. Plain EM is slow if most of the information is missing; corrected steps are not. If a correction fails, EM's own
+step is made, and the next corrections are shorter. On a plateau, where the gradient nearly vanishes, either may seem to have
+converged.
 
 Source: M. Jamshidian, R. I. Jennrich, Acceleration of the EM algorithm by using quasi-Newton methods, J. R. Statist. Soc. B 59
 (1997), method QN2; J. Nocedal, Updating quasi-Newton matrices with limited storage, Math. Comp. 35 (1980).
@@ -29,34 +29,32 @@ from .coordinates import Expected, Values
 Refine: TypeAlias = int | Literal["auto"]
 
 _MAX_STEPS = 200
-_MAX_REMAINING_GAIN = (
-    0.02  # nats: where the gain that a step predicts, and that of the last step, are below, EM has converged
-)
-_MAX_REMAINING_SHARE = 1e-9  # or below this share of the log-likelihood
-_ROUNDING = 1e-12  # of the log-likelihood: smaller gains cannot be seen
-_CALM_STEPS = 3  # times in a row
-_MEMORY_BYTES = 1 << 28  # of the pairs that are kept
+_MAX_REMAINING_GAIN = 0.02  # nats: EM has converged if the predicted and the last gain are below this,
+_MAX_REMAINING_SHARE = 1e-9  # or below this share of the log-likelihood,
+_ROUNDING = 1e-12  # relative rounding of the log-likelihood: smaller gains are invisible
+_CALM_STEPS = 3  # this many times in a row
+_MEMORY_BYTES = 1 << 28  # memory of the kept pairs of steps
 _MAX_PAIRS = 20
-_MAX_CORRECTION = 3.0  # correction: of a logarithm, or of a mean in standard deviations
-_MIN_CURVATURE_SHARE = 1e-8  # of the complete data's information that a pair must show
-_MIN_GAIN_SHARE = 0.1  # of the rise that EM's own step promises, for a corrected one to stand
-_SHRINK, _GROW = 0.25, 2.0  # how the longest correction changes after one that failed, and one that was cut and held
-_EM_STEP_SHARES = 1.0, 0.3, 0.1  # of EM's step that are tried alone
-_MAX_FIRST_STEPS = 5  # of EM, where the data is impossible at the start
+_MAX_CORRECTION = 3.0  # largest correction: of a logarithm, or of a mean in standard deviations
+_MIN_CURVATURE_SHARE = 1e-8  # share of the complete-data information that a pair must show
+_MIN_GAIN_SHARE = 0.1  # a corrected step must gain this share of the gain that EM's own step promises
+_SHRINK, _GROW = 0.25, 2.0  # change of the largest correction after a failure, and after a success of a cut one
+_EM_STEP_SHARES = 1.0, 0.3, 0.1  # shares of EM's step that are tried without correction
+_MAX_FIRST_STEPS = 5  # plain EM steps if the data is impossible at the start
 
 
 class Update(Protocol):
-    """A statistic of one E-step at some values; its sums have ``log_likelihood``, in nats."""
+    """Statistic of one E-step at some values; its sums have ``log_likelihood``, in nats."""
 
     @property
     def values(self) -> Values:
-        """The arrays of its parameters."""
+        """Arrays of the parameters."""
 
     def at(self, *values: np.ndarray) -> Update:
-        """The same update at other values."""
+        """Return the same update at other values."""
 
     def expected(self, sums: Any) -> Sequence[Expected]:
-        """Expected counts of each distribution, in the order of the values."""
+        """Return the expected statistics of each distribution, in the order of the values."""
 
 
 EStep: TypeAlias = Callable[[Update, int], Any]
@@ -71,12 +69,12 @@ class Refinement:
     ----------
     values : tuple of ndarray
     log_likelihood : ndarray of shape (n_steps,)
-        Of the data, in nats, at the values of each E-step.
+        Log-likelihood of the data, in nats, at the values of each E-step.
     converged : bool
         Whether further steps would gain only a negligible amount.
     remaining : float
-        Nats that they are predicted to gain, or, where patience ended, that the last step gained; NaN where neither is known,
-        after a given number of plain steps.
+        Predicted gain of further steps in nats, or, if patience ended, the gain of the last step; NaN after a given number of
+        plain steps.
     """
 
     values: Values
@@ -86,12 +84,12 @@ class Refinement:
 
     @classmethod
     def no_steps(cls, *values: np.ndarray) -> Refinement:
-        """No steps were taken."""
+        """Return the result of no steps."""
         return cls(values, np.empty(0), False, float("nan"))
 
 
 class Refined(NamedTuple):
-    """A family's parameters, and the refinement that they come from."""
+    """Parameters of a family, and their refinement."""
 
     parameters: Any
     refinement: Refinement
@@ -115,20 +113,20 @@ def refine(
         ``e_step(update, number)``: the sums of a pass at the update's values; `over` makes one of blocks.
     steps : int or "auto"
         Number of plain EM steps; "auto" makes accelerated ones until they converge.
-    enough : float
-        Nats below which a gain counts as nothing, for "auto".
+    min_gain : float
+        Smaller gains, in nats, count as nothing, for "auto".
     until : callable, optional
-        Where E-steps hold a state of their own, such as memberships of nodes, corrections by gradients are none: then "auto"
-        makes plain steps until this says that the state has converged.
-    most : int
-        E-steps of "auto".
+        Returns True when the state has converged. If E-steps have a state, such as memberships of nodes, gradients cannot
+        correct them: then "auto" makes plain steps until this returns True.
+    max_steps : int
+        Largest number of E-steps of "auto".
     patience : float
-        Gains below ``enough`` in a row after which "auto" stops whatever gains it predicts: for likelihoods that are
-        bounds, whose slope promises more than they rise.
+        Number of gains below ``min_gain`` in a row after which "auto" stops, whatever gain it predicts: for lower bounds of
+        likelihoods, whose slope promises more than they rise.
     """
     if not steps:
         return Refinement.no_steps(*update.values)
-    with single_blas_thread():  # whose number may change the bits of inner products
+    with single_blas_thread():  # their number may change the bits of inner products
         passes = _Passes(e_step)
         if until is not None and steps == "auto":
             return _plain(update, passes, max_steps, until)
@@ -140,10 +138,10 @@ def refine(
 
 
 def converge(update: Any, e_step: EStep, max_steps: int = _MAX_STEPS) -> Refinement:
-    """Plain EM until the gain of a step is negligible: for models whose distributions have no coordinates."""
+    """Run plain EM until the gain of a step is negligible, for models whose distributions have no coordinates."""
     heights: list[float] = []
 
-    def watched(current: Update, number: int) -> Any:
+    def record_step(current: Update, number: int) -> Any:
         sums = e_step(current, number)
         heights.append(float(sums.log_likelihood))
         return sums
@@ -152,16 +150,16 @@ def converge(update: Any, e_step: EStep, max_steps: int = _MAX_STEPS) -> Refinem
         enough = max(_MAX_REMAINING_GAIN, _MAX_REMAINING_SHARE * abs(heights[-1]))
         return len(heights) > _CALM_STEPS and heights[-1] - heights[-1 - _CALM_STEPS] < _CALM_STEPS * enough
 
-    return refine(update, watched, "auto", until=converged, max_steps=max_steps)
+    return refine(update, record_step, "auto", until=converged, max_steps=max_steps)
 
 
 def estimate_values(update: Update, sums: Any) -> Values:
-    """EM's new values from the sums of a pass."""
+    """Return EM's new values from the sums of a pass."""
     return tuple(value for distribution in update.expected(sums) for value in distribution.estimate())
 
 
 def over(blocks: Blocks, n_jobs: int | None = None, progress: bool = False) -> EStep:
-    """E-steps that are passes over blocks; options as in `accumulate`."""
+    """Return the E-step that is a pass over blocks; options as in `accumulate`."""
 
     def e_step(update: Update, number: int) -> Any:
         return accumulate(blocks, update, n_jobs, progress=progress and f"refining, step {number}")
@@ -192,7 +190,7 @@ def _accelerate(update: Update, passes: _Passes, min_gain: float, max_steps: int
         if converged or len(passes.log_likelihood) >= max_steps:
             break
         next_point, max_correction = _search(point, correction, max_correction, passes, max_steps)
-        if next_point is None:  # EM's own step does not gain either: the rest is rounding
+        if next_point is None:  # EM's own step does not gain either: only rounding remains
             converged = bool(remaining < negligible)
             break
         _remember(pairs, next_point.coordinates - point.coordinates, point.slope - next_point.slope, point.curvature)
@@ -203,7 +201,7 @@ def _accelerate(update: Update, passes: _Passes, min_gain: float, max_steps: int
 
 
 def _find_possible_start(update: Update, passes: _Passes) -> _Point:
-    """The start, after a few of EM's own steps if the data is impossible there: they make it possible, where anything can."""
+    """Return the start, after a few plain EM steps if the data is impossible there."""
     point = passes.at(update)
     for _ in range(_MAX_FIRST_STEPS):
         if np.isfinite(point.objective):
@@ -214,7 +212,7 @@ def _find_possible_start(update: Update, passes: _Passes) -> _Point:
 
 @dataclass(frozen=True)
 class _Point:
-    """An update after a pass at its values; what only "auto" needs is computed when it is asked for."""
+    """Update after a pass at its values; quantities that only "auto" needs are computed on demand."""
 
     update: Update
     expected: Sequence[Expected]
@@ -242,7 +240,7 @@ class _Point:
 
     @cached_property
     def em_step(self) -> np.ndarray:
-        """How EM would move the coordinates; what has no slope stays."""
+        """Move of the coordinates by EM; coordinates without slope stay."""
         step = (
             np.concatenate([distribution.coordinates(*distribution.estimate()) for distribution in self.expected])
             - self.coordinates
@@ -250,7 +248,7 @@ class _Point:
         return np.where(self.slope == 0, 0.0, step)
 
     def move(self, step: np.ndarray) -> Update:
-        """The update whose coordinates are so far from here."""
+        """Return the update at the coordinates after a step."""
         values: list[np.ndarray] = []
         for distribution, coordinates, part in zip(
             self.expected, self._coordinate_parts, self._split_step(step), strict=True
@@ -259,23 +257,23 @@ class _Point:
         return self.update.at(*values)
 
     def reach(self, step: np.ndarray) -> float:
-        """The largest move in a step."""
+        """Return the largest move in a step."""
         return max(
             distribution.reach(part) for distribution, part in zip(self.expected, self._split_step(step), strict=True)
         )
 
     @cached_property
     def _coordinate_parts(self) -> list[np.ndarray]:
-        """The coordinates of each."""
+        """Coordinates of each distribution."""
         return [distribution.coordinates() for distribution in self.expected]
 
     def _split_step(self, step: np.ndarray) -> list[np.ndarray]:
-        """A step as the steps of each."""
+        """Split a step into the steps of each distribution."""
         return np.split(step, np.cumsum([len(part) for part in self._coordinate_parts])[:-1])
 
 
 class _Passes:
-    """E-steps, and the log-likelihood of each."""
+    """Counter of E-steps and their log-likelihoods."""
 
     def __init__(self, e_step: EStep) -> None:
         self._e_step = e_step
@@ -288,7 +286,7 @@ class _Passes:
 
 
 def _correction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """What pairs of steps and changes of the slope add to EM's step: the quasi-Newton step less its part without them."""
+    """Return the correction of EM's step by pairs of steps and slope changes (L-BFGS)."""
     if not pairs:
         return np.zeros_like(point.slope)
     step_to, scales = point.slope.copy(), []
@@ -304,10 +302,10 @@ def _correction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -
 def _search(
     point: _Point, correction: np.ndarray, max_correction: float, passes: _Passes, max_steps: int
 ) -> tuple[_Point | None, float]:
-    """The next point, None if nothing gains; and the longest correction to trust from there.
+    """Return the next point (None if nothing gains) and the largest correction to trust from there.
 
-    EM's step with the correction, cut to the longest that is trusted, stands if it gains a tenth of what EM's step alone
-    promises. EM's step alone comes next, which always gains, and a part of it, where numbers fail.
+    EM's step with the correction, cut to the trusted size, is accepted if it gains a tenth of what EM's step alone promises.
+    Next comes EM's step alone, which always gains, and a part of it, in case of rounding.
     """
     em_rise, reach = float(point.slope @ point.em_step), point.reach(correction)
     if not em_rise > _ROUNDING * abs(point.objective):
@@ -332,7 +330,7 @@ def _search(
 def _remember(
     pairs: deque[tuple[np.ndarray, np.ndarray]], step: np.ndarray, change: np.ndarray, curvature: np.ndarray
 ) -> None:
-    """Keep a pair where the objective is concave along it, in a share of the complete data's information."""
+    """Keep a pair if the objective is sufficiently concave along it."""
     if step @ change > _MIN_CURVATURE_SHARE * (step @ (curvature * step)):
         pairs.append((step, change))
 

@@ -1,4 +1,4 @@
-"""Rows whose missing cells are normal given the others, for each of several normal distributions.
+"""Conditional normal distributions of missing cells given the observed ones.
 
 Given the component, missing cells have mean mu_m + C_mo C_oo^-1 (x_o - mu_o) and covariance C_mm - C_mo C_oo^-1 C_om.
 """
@@ -12,12 +12,12 @@ import numpy as np
 
 from .gaussian import covariance_roots
 
-_CHUNK_ENTRIES = 1 << 21  # numbers of covariances of rows at a time
+_CHUNK_ENTRIES = 1 << 21  # entries of covariances in memory at a time
 
 
 @dataclass(frozen=True)
 class MissingCells:
-    """Rows with missing cells, and each component's distribution of these given the others.
+    """Rows with missing cells, and the distribution of these given the others, by component.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class MissingCells:
         Variances, or covariances, of the components or of all.
     rows : ndarray of shape (n, D)
     gaps : ndarray of bool, shape (n, D)
-        Cells that are missing.
+        Mask of missing cells.
     """
 
     means: np.ndarray
@@ -35,7 +35,7 @@ class MissingCells:
     gaps: np.ndarray
 
     def log_density(self) -> np.ndarray:
-        """Return log-densities of the cells that are there, shape (n, K)."""
+        """Return log-densities of the observed cells, shape (n, K)."""
         means, is_observed = self.means, (~self.gaps).astype(np.float64)
         if self.spread.ndim == 2:
             variances, centre = self.spread, means.mean(axis=0)
@@ -53,7 +53,7 @@ class MissingCells:
         return density
 
     def expected(self, k: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Yield rows, what component k expects in their cells, (p, D), and covariances (p, D, D), or variances (p, D)."""
+        """Yield rows, expected cells under component k, (p, D), and covariances (p, D, D), or variances (p, D)."""
         if self.spread.ndim == 2:
             filled = np.where(self.gaps, self.means[k], self.rows)
             yield slice(0, len(self.rows)), filled, np.where(self.gaps, self.spread[k], 0.0)
@@ -72,7 +72,7 @@ class MissingCells:
             yield part, mean, spread
 
     def _iterate_roots(self, k: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Yield roots of the covariances, those of missing cells as if of unit ones, and rows about the mean, zero there."""
+        """Yield roots of covariances and centred rows; missing cells have unit variance and value zero."""
         covariance, d = self.spread[min(k, len(self.spread) - 1)], self.rows.shape[1]
         step = max(_CHUNK_ENTRIES // d**2, 1)
         for start in range(0, len(self.rows), step):

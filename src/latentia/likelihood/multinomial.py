@@ -1,9 +1,9 @@
-"""Mixtures of multinomials, documents of one component each: posteriors, and the updates of a pass.
+"""Mixtures of multinomials, with one component per document: posteriors and EM updates.
 
 Model: a document comes from component k with probability w_k, and its words are drawn from the distribution mu_k.
 
-EM reinforces itself: every document votes for the words of the component that it is already in, and short documents stay where
-they are. `LeaveOneOutUpdate` takes a document out before it asks where it belongs. With responsibilities r_dk, counts
+EM reinforces itself: every document votes for the words of its present component, and short documents stay where they are.
+`LeaveOneOutUpdate` removes a document before it decides where it belongs. With responsibilities r_dk, counts
 N_vk = sum_d r_dk c_dv and masses M_k = sum_d r_dk,
 
     r_dk  proportional to  (M_k - r_dk + 1) prod_v [(N_vk - r_dk c_dv + b f_v) / (N_k - r_dk n_d + b)]^c_dv,
@@ -36,24 +36,24 @@ from .admixture import COLUMNS, add_expected
 from .coordinates import Distributions, Expected, Values
 from .rows import MixtureSums, log, normalised
 
-ROWS = 1024  # documents of a task
-STILL = 0.0025  # share of the documents that a pass may move where they have settled
-_N_BATCHES = 16  # of a pass, and documents of one, whose counts do not see one another
+ROWS = 1024  # documents per task
+STILL = 0.0025  # share of the documents that a pass may move after convergence
+_N_BATCHES = 16  # batches per pass; documents of a batch do not see each other's moves
 _MIN_BATCH = 64
 _MAX_BATCH = 1024
-_TASK_DOCUMENTS = 64  # documents of a batch
-_MIN_PSEUDO, _MAX_PSEUDO = 1e-3, 10.0  # pseudo-counts of a word on average; of a component, of the words that it has
-_FACTORS = np.array([0.5, 1.0, 2.0])  # of the pseudo-counts that a pass tries: they move no further in one
-_MAX_CHANGE = 0.1  # change of their logarithm where they have settled
-_MIN_RESPONSIBILITY = 1e-3  # responsibility above which a component counts for the pseudo-counts
+_TASK_DOCUMENTS = 64  # documents of a batch per task
+_MIN_PSEUDO, _MAX_PSEUDO = 1e-3, 10.0  # limits of pseudo-counts: mean per word; per component, in words that it has
+_FACTORS = np.array([0.5, 1.0, 2.0])  # factors of the pseudo-counts that a pass compares
+_MAX_CHANGE = 0.1  # change of their logarithm after convergence
+_MIN_RESPONSIBILITY = 1e-3  # components with less do not count for the pseudo-counts
 _MAX_MULTIPLIED, _RESCALE_AFTER = (
     4.0,
     8.0,
-)  # occurrences that are multiplied one by one, and after which products are scaled
+)  # largest counts multiplied one by one, and occurrences after which products are rescaled
 
 
 class MultinomialMixtureUpdate:
-    """In-place statistic of one E-step for documents that each have one component.
+    """In-place statistic of one E-step for documents with one component each.
 
     Parameters
     ----------
@@ -110,22 +110,22 @@ class MultinomialMixtureUpdate:
 
 @dataclass
 class Responsibilities:
-    """Responsibilities of all documents and the counts that they add up to, kept from pass to pass.
+    """Responsibilities of all documents and their counts, kept from pass to pass.
 
     Attributes
     ----------
     values : ndarray of float32, shape (n_documents, K)
-        By position of the row in the pass; zero for documents without words.
+        Responsibilities by position of the row in the pass; zero for documents without words.
     counts : ndarray of shape (V, K)
-        Of the words in the components.
+        Counts of the words in the components.
     words, mass : ndarray of shape (K,)
         Words and documents in each component.
     n_begun : int
-        Documents, from the first on, that a pass has read.
+        Number of documents, from the first on, that a pass has read.
     moved : float
         Share of the documents that the last pass moved.
     corrected : float
-        By how much it changed the logarithm of the pseudo-counts.
+        Change of the logarithm of the pseudo-counts in that pass.
     """
 
     values: np.ndarray
@@ -138,22 +138,22 @@ class Responsibilities:
 
     @classmethod
     def empty(cls, n_documents: int, n_words: int, n_components: int) -> Responsibilities:
-        """Before the first pass."""
+        """Return the state before the first pass."""
         k = n_components
         return cls(np.zeros((n_documents, k), dtype=np.float32), np.zeros((n_words, k)), np.zeros(k), np.zeros(k))
 
     @property
     def batch(self) -> int:
-        """Documents that are moved at once."""
+        """Number of documents that move together."""
         return int(np.clip(len(self.values) // _N_BATCHES, _MIN_BATCH, _MAX_BATCH))
 
     def estimate(self, pseudo: np.ndarray) -> np.ndarray:
-        """Components from the counts with pseudo-counts of shape (V,) in each, shape (K, V)."""
+        """Return components from the counts with pseudo-counts of shape (V,), shape (K, V)."""
         components = np.maximum(self.counts, 0.0).T + pseudo
         return np.asarray(components / components.sum(axis=1, keepdims=True))
 
     def converged(self) -> bool:
-        """Whether the last pass hardly moved a document, nor changed the pseudo-counts."""
+        """Return True if the last pass hardly moved documents or changed the pseudo-counts."""
         return self.moved <= STILL and self.corrected <= _MAX_CHANGE
 
 
@@ -164,11 +164,11 @@ class LeaveOneOutSums:
     Attributes
     ----------
     log_likelihood : float
-        In nats, of each document given all others; in the first pass, of each under the values of the update.
+        Log-likelihood in nats of each document given all others; in the first pass, under the values of the update.
     from_pseudo, of_pseudo : ndarray of shape (3,)
-        Words that come from the pseudo-counts, and as many as these expect, at half, one and two times of them.
+        Observed and expected number of words from the pseudo-counts, at half, one and two times these.
     moved, n_documents : float
-        Documents that changed their component, and those with words.
+        Number of documents that changed their component, and of those with words.
     """
 
     log_likelihood: float = 0.0
@@ -179,7 +179,7 @@ class LeaveOneOutSums:
 
 
 class LeaveOneOutUpdate:
-    """In-place statistic of a pass that asks where every document belongs without it.
+    """In-place statistic of a pass that assigns every document given all others.
 
     The first pass computes responsibilities under the values of the update; each later one goes through the documents in their
     order, a batch of them at a time, and moves the counts along. Bits depend on neither threads nor memory.
@@ -192,9 +192,9 @@ class LeaveOneOutUpdate:
     pseudo : ndarray of shape (1,)
         Pseudo-counts of all words in a component.
     frequencies : ndarray of shape (V,)
-        What they are in proportion to; positive, with sum one.
+        Word frequencies, to which pseudo-counts are proportional; positive, with sum one.
     responsibilities : Responsibilities
-        A pass changes them in place.
+        Responsibilities, changed in place by a pass.
     """
 
     keeps_rows = True
@@ -212,7 +212,7 @@ class LeaveOneOutUpdate:
 
     @cached_property
     def _logs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of the components by word, and of the weights."""
+        """Logarithms of the components by word, and of the weights."""
         return log(self.components.T), log(self.weights)
 
     @property
@@ -238,7 +238,7 @@ class LeaveOneOutUpdate:
             np.empty((min(step, n), current.shape[1]), dtype=np.float32),
             np.zeros((n, 2 + 2 * len(_FACTORS))),
         )
-        compute = self._updated_responsibilities if was_read else self._first_responsibilities
+        compute = self._next_responsibilities if was_read else self._first_responsibilities
         for start in range(0, n, max(step, 1)):
             compute(counts, start, min(n, start + step), current, new, row_sums, parallel)
             self._move(counts, start, min(n, start + step), current, new, parallel)
@@ -263,7 +263,7 @@ class LeaveOneOutUpdate:
         row_sums: np.ndarray,
         parallel: Parallel,
     ) -> None:
-        """Responsibilities of documents first to last under the values."""
+        """Compute responsibilities of documents first to last under the values."""
         logs, log_weights = self._logs
         part, log_likelihood = np.empty((last, len(log_weights))), np.empty(last)
 
@@ -277,7 +277,7 @@ class LeaveOneOutUpdate:
 
         parallel(rows, -(-(last - first) // ROWS))
 
-    def _updated_responsibilities(
+    def _next_responsibilities(
         self,
         counts: Counts,
         first: int,
@@ -287,7 +287,7 @@ class LeaveOneOutUpdate:
         row_sums: np.ndarray,
         parallel: Parallel,
     ) -> None:
-        """Responsibilities of documents first to last given all others."""
+        """Compute responsibilities of documents first to last given all others."""
         responsibilities = self.responsibilities
         sums, pseudo = (responsibilities.counts, responsibilities.words, responsibilities.mass), float(self.pseudo[0])
 
@@ -305,7 +305,7 @@ class LeaveOneOutUpdate:
 
         def columns(i: int) -> None:
             a, b = i * COLUMNS, min(k, (i + 1) * COLUMNS)
-            _moved(
+            _move_counts(
                 *counts,
                 first,
                 last,
@@ -323,13 +323,13 @@ class LeaveOneOutUpdate:
 
 @dataclass(frozen=True)
 class _PassResult:
-    """What a pass says of the components; it counts as one."""
+    """Estimates from a pass; acts as a single distribution."""
 
     update: LeaveOneOutUpdate
     sums: LeaveOneOutSums
 
     def estimate(self) -> Values:
-        """Means of the posteriors of components and weights, and the pseudo-counts that the words ask for."""
+        """Return posterior means of components and weights, and new pseudo-counts."""
         responsibilities, f, old_pseudo = (
             self.update.responsibilities,
             self.update.frequencies,
@@ -352,7 +352,7 @@ class _PassResult:
         return responsibilities.estimate(pseudo * f), mass / mass.sum(), np.array([pseudo])
 
     def _factor(self) -> float:
-        """Of the pseudo-counts, where as many words come from them as they expect, or as near as was tried."""
+        """Return the factor of the pseudo-counts at which observed and expected words agree best."""
         sums = self.sums
         if not sums.of_pseudo.all():
             return 1.0
@@ -366,7 +366,7 @@ class _PassResult:
 def multinomial_responsibilities(
     table: Any, components: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Probabilities of the components given each document, shape (n_documents, K).
+    """Compute probabilities of the components given each document, shape (n_documents, K).
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def multinomial_responsibilities(
 def multinomial_log_likelihood(
     table: Any, components: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
 ) -> np.ndarray:
-    """log sum_k w_k prod_v A_kv^c_dv for each document, without the multinomial coefficient, shape (n_documents,)."""
+    """Return log sum_k w_k prod_v A_kv^c_dv for each document, without the multinomial coefficient, (n_documents,)."""
     return _multinomial_rows(table, components, weights, n_jobs)[1]
 
 
@@ -407,7 +407,7 @@ def multinomial_posterior(
     posterior: np.ndarray,
     log_likelihood: np.ndarray,
 ) -> None:
-    """Responsibilities and log-likelihoods of documents first to last."""
+    """Compute responsibilities and log-likelihoods of documents first to last."""
     log_joint = np.tile(log_weights, (last - first, 1))
     _add_log_words(*counts, first, log_by_word, log_joint)
     posterior[first:last], log_likelihood[first:last] = normalised(log_joint, weights)
@@ -420,7 +420,7 @@ def _add_log_words(indptr, indices, data, first, log_by_word, log_joint):
         out = log_joint[d]
         for e in range(indptr[first + d], indptr[first + d + 1]):
             c = data[e]
-            if c == 0.0:  # a stored zero is no word: 0 * -inf is no number
+            if c == 0.0:  # a stored zero is not a word: 0 * -inf is NaN
                 continue
             row = log_by_word[indices[e]]
             for j in range(k):
@@ -431,7 +431,7 @@ def _add_log_words(indptr, indices, data, first, log_by_word, log_joint):
 def _leave_one_out(
     indptr, indices, data, first, last, start, counts, words, mass, frequencies, pseudo, factors, current, new, row_sums
 ):
-    """Responsibilities of documents first to last, from row first - start of ``new`` on, without their own share of the counts.
+    """Compute leave-one-out responsibilities of documents first to last, from row first - start of ``new`` on.
 
     Probabilities of the words are over their frequencies, which keeps products in range.
     """
@@ -504,7 +504,7 @@ def _leave_one_out(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _rescale(p):
-    """Divide by the largest, and return its logarithm."""
+    """Divide by the largest entry, and return its logarithm."""
     top = 0.0
     for j in range(len(p)):
         top = max(top, p[j])
@@ -514,7 +514,7 @@ def _rescale(p):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _moved(indptr, indices, data, first, last, a, b, current, new, counts, words, mass):
+def _move_counts(indptr, indices, data, first, last, a, b, current, new, counts, words, mass):
     """Move columns a to b of the counts by the new responsibilities of documents first to last, and keep these."""
     change = np.empty(b - a)
     for d in range(first, last):

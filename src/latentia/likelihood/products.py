@@ -1,7 +1,7 @@
 """Mixtures of product distributions: densities, and the update of a pass.
 
-Model: row x comes from component k with probability w_k, and its columns are there independent: chances of a one, or normal
-with a mean and a variance each. NaN is a missing entry, which has density one; EM expects there what the component says.
+Model: row x comes from component k with probability w_k, and its columns are independent given k: Bernoulli, or normal with a
+mean and a variance each. NaN is a missing entry of density one, whose expectation comes from the component.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ProductMixtureUpdate:
         For "gaussian" only.
     weights : ndarray of shape (K,)
     floor : float or ndarray of shape (d,)
-        Least variance after the step, or how far probabilities are kept from zero and one.
+        Smallest variance after the step, or smallest distance of probabilities from zero and one.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ProductMixtureUpdate:
         return add_rows(state, mass, log_likelihood)
 
     def _add_observed(self, state: MixtureSums, table: np.ndarray, missing: np.ndarray, posterior: np.ndarray) -> None:
-        """Sums over entries that are there, and what is expected of the others."""
+        """Add sums over observed entries, and expectations of missing ones."""
         if self.variances is None:
             expected = posterior.T @ missing.astype(np.float64)
             state.first += posterior.T @ np.where(missing, 0.0, table) + expected * self.means
@@ -92,7 +92,7 @@ class ProductMixtureUpdate:
 def observed_sums(
     table: np.ndarray, missing: np.ndarray, posterior: np.ndarray, means: np.ndarray, variances: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of r (x - mean) and r (x - mean)^2 over rows, (K, d), with what is expected of entries that are missing.
+    """Return sums of r (x - mean) and r (x - mean)^2 over rows, (K, d), with expectations of missing entries.
 
     Parameters
     ----------
@@ -115,13 +115,13 @@ def observed_sums(
 
 
 def product_log_density(kind: str, X: Any, means: np.ndarray, variances: np.ndarray | None = None) -> np.ndarray:
-    """Log-densities of rows with independent columns, shape (n, K).
+    """Compute log-densities of rows with independent columns, shape (n, K).
 
     Parameters
     ----------
     kind : {"bernoulli", "gaussian"}
     X : array or sparse matrix of shape (n, d)
-        Zeros and ones for "bernoulli"; NaN where an entry is missing.
+        Zeros and ones for "bernoulli"; NaN marks a missing entry.
     means : ndarray of shape (K, d)
     variances : ndarray of shape (K, d), optional
         For "gaussian".
@@ -136,7 +136,7 @@ def product_log_density(kind: str, X: Any, means: np.ndarray, variances: np.ndar
     never, always = np.isneginf(log_ones), np.isneginf(log_zeros)
     log_ones[never], log_zeros[always] = 0, 0
     log_density = X @ (log_ones - log_zeros).T + log_zeros.sum(axis=1)
-    if never.any() or always.any():  # 0 * -inf is no number: count the columns with the impossible value instead
+    if never.any() or always.any():  # 0 * -inf is NaN: count the columns with the impossible value instead
         impossible = X @ (never.astype(float) - always).T + always.sum(axis=1)
         log_density[impossible > 0.5] = -np.inf
     return log_density
@@ -145,7 +145,7 @@ def product_log_density(kind: str, X: Any, means: np.ndarray, variances: np.ndar
 def _observed_log_density(
     X: np.ndarray, missing: np.ndarray, means: np.ndarray, variances: np.ndarray | None
 ) -> np.ndarray:
-    """Log-densities of the entries that are there, shape (n, K)."""
+    """Return log-densities of the observed entries, shape (n, K)."""
     is_observed = (~missing).astype(np.float64)
     if variances is None:
         with np.errstate(divide="ignore"):
@@ -162,4 +162,4 @@ def _check_kind(kind: str, variances: np.ndarray | None) -> None:
     if kind not in ("bernoulli", "gaussian"):
         raise LatentiaError(f"kind={kind!r}: must be 'bernoulli' or 'gaussian'.")
     if (variances is None) != (kind == "bernoulli"):
-        raise LatentiaError("variances: 'gaussian' columns need them, and 'bernoulli' columns have none.")
+        raise LatentiaError("variances: expected for 'gaussian' columns, and not for 'bernoulli' ones.")

@@ -1,8 +1,8 @@
-"""Starts that race by likelihood: a few steps from each, and the rest from the one that is highest.
+"""Race of starting points: a few steps from each, and the rest from the one with the highest likelihood.
 
-EM ends at the optimum whose basin it starts in, and no single way to start is best on all data. Starts that are computed from
-the data need no seed, and a few steps tell them apart: most of what EM gains it gains at once. So a handful of such starts
-costs little more than one, where restarts from random numbers cost a whole fit each and give another answer for another seed.
+EM ends at the optimum whose basin it starts in, and no single way to start is best on all data. Starts computed from the data
+need no seed, and a few steps rank them, since EM gains most at once. So a handful of such starts costs little more than one,
+whereas random restarts cost a full fit each and depend on the seed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Reached = TypeVar("Reached")
 
 @dataclass(frozen=True)
 class Race(Generic[Reached]):
-    """Who won.
+    """Result of a race.
 
     Attributes
     ----------
     name : str
-        Of the start that came highest.
+        Name of the best start.
     reached : object
-        What became of it.
+        Result from that start.
     heights : dict from str to float
-        What every start reached, in nats; -inf for one that failed.
+        Log-likelihood that every start reached, in nats; -inf for a failed one.
     n_steps : int
-        E-steps of all starts together, of `race_updates`.
+        Number of E-steps of all starts together, in `race_updates`.
     """
 
     name: str
@@ -45,22 +45,22 @@ class Race(Generic[Reached]):
 def race(
     starts: Mapping[str, Start], climb: Callable[[Start], tuple[float, Reached]], min_gain: float = 0.0
 ) -> Race[Reached]:
-    """The start that climbs highest.
+    """Find the start that climbs highest.
 
     Parameters
     ----------
     starts : mapping from name to start
         The preferred one first.
     climb : callable
-        ``climb(start)``: the log-likelihood that it reaches, and what it has become. A start that raises a `LatentiaError`, or
-        reaches no number, loses.
+        ``climb(start)`` returns the log-likelihood that it reaches, and the result. A start that raises a `LatentiaError`, or
+        reaches NaN, loses.
     min_gain : float
         Nats by which a later start must be higher than the best of those before it.
 
     Raises
     ------
     LatentiaError
-        That of the first start, if all fail.
+        The error of the first start, if all fail.
     """
     best: Reached | None = None
     name, heights, failure = "", {}, None
@@ -74,7 +74,7 @@ def race(
         if best is None or heights[key] > heights[name] + min_gain:
             best, name = reached, key
     if best is None:
-        raise failure or LatentiaError("No start was given.")
+        raise failure or LatentiaError("Expected at least one start.")
     return Race(name, best, heights)
 
 
@@ -92,19 +92,19 @@ def race_updates(
     Parameters
     ----------
     starts : mapping from name to Update
-        The preferred one first; it is taken as it is where ``steps`` is 0, and where it is alone.
+        The preferred one first; it wins without a race if ``steps`` is 0, or if it is alone.
     e_step : callable
         As in `refine`.
     steps : int or "auto"
-        Of the winner, the few ones among them; as in `refine`.
+        Steps of the winner, including the trial steps; as in `refine`.
     n_trial_steps : int
-        Steps of every start, accelerated ones if ``steps`` is "auto".
+        Trial steps of every start, accelerated ones if ``steps`` is "auto".
     min_gain : float
         Nats by which a later start must be higher than the best of those before it.
     max_steps : mapping from name to int, optional
-        E-steps of "auto" from some of the starts, more than a few.
+        Limits of the E-steps of "auto" from some of the starts.
     **options
-        ``enough`` of `refine`.
+        ``min_gain`` of `refine`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Models without components, which a fit should predict better than."""
+"""Models without components, which a fit should outperform."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from scipy import sparse
 from .._entries import missing_entries
 from .given import MissingCells
 
-_MAX_COLUMNS = 1000  # of a full covariance, or a tenth of the rows
+_MAX_COLUMNS = 1000  # largest size of a full covariance, besides a tenth of the rows
 _EM_STEPS = 10
 
 
 def single_gaussian(rows: Any, n_rows: int) -> tuple[np.ndarray, int]:
-    """Log-density of each row under one Gaussian fitted to them, shape (n,), and its number of parameters.
+    """Fit one Gaussian; return the log-density of each row, shape (n,), and its number of parameters.
 
-    Of a ball, one variance a column, and a full covariance the one that Schwarz's criterion prefers at ``n_rows``. Columns that
-    are constant in these rows are left to the ball.
+    Schwarz's criterion at ``n_rows`` chooses between a sphere, one variance per column, and a full covariance. Columns that are
+    constant in these rows leave only the sphere.
 
     Parameters
     ----------
     rows : ndarray or sparse matrix of shape (n, d)
-        NaN are missing cells, which have density one; then a full covariance is from a few steps of EM.
+        NaN are missing cells of density one; then a full covariance comes from a few steps of EM.
     """
     n, d = rows.shape
     gaps = None if sparse.issparse(rows) else missing_entries(rows)
@@ -78,12 +78,12 @@ def _select_by_schwarz(candidates: list[tuple[np.ndarray, int]], n_rows: int) ->
 
 
 def independent_features(rows: Any, kind: str) -> tuple[np.ndarray, int]:
-    """Log-probability or density of each row where all features are independent, shape (n,), and its number of parameters.
+    """Fit independent features; return the log-density of each row, shape (n,), and the number of parameters.
 
     Parameters
     ----------
     rows : ndarray or sparse matrix of shape (n, d)
-        They are learned from as well.
+        Rows of the fit and of the density.
     kind : {"bernoulli", "gaussian"}
         Zeros and ones, or numbers with a variance for each column. NaN are missing entries, of density one.
     """
@@ -103,7 +103,7 @@ def independent_features(rows: Any, kind: str) -> tuple[np.ndarray, int]:
 
 
 def _independent_observed(rows: np.ndarray, missing: np.ndarray, kind: str) -> tuple[np.ndarray, int]:
-    """The same for rows of which some entries are missing."""
+    """Return `independent_features` of rows with missing entries."""
     d, n_observed = rows.shape[1], np.maximum((~missing).sum(axis=0), 1)
     filled = np.where(missing, 0.0, rows)
     mean = filled.sum(axis=0) / n_observed

@@ -1,4 +1,4 @@
-"""Atoms of dictionaries, which are known up to their order and their signs."""
+"""Distances of dictionary atoms, which are identified up to order and sign."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def atom_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Distance of every atom of ``first`` to the nearest one of ``second`` or its negative.
+    """Compute the distance of every atom of ``first`` to the nearest one of ``second`` or its negative.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def atom_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def atom_coherence(atoms: np.ndarray) -> np.ndarray:
-    """Largest |cosine| of every atom with another one, shape (m,); 0 for a single atom.
+    """Compute the largest |cosine| of every atom with another one, shape (m,); 0 for a single atom.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Do the most probable words of a topic occur in the same documents, and are they its own?"""
+"""Coherence and uniqueness of the most probable words of topics."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _EPSILON = 1e-12
 
 
 def umass_coherence(components: np.ndarray, table: Any, n_words: int = 10, eps: float = 0.01) -> np.ndarray:
-    """Sum over ordered pairs of top words of log((D(w1, w2) + eps) / D(w2)), shape (K,): thesis eq. 4.3.
+    """Compute UMass coherence, shape (K,): sums over ordered pairs of top words of log((D(w1, w2) + eps) / D(w2)).
 
-    D counts documents with a word, or with both. At most 0 up to ``eps``; higher is better.
+    Thesis eq. 4.3. D counts documents with a word, or with both. At most 0 up to ``eps``; higher is better.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ def umass_coherence(components: np.ndarray, table: Any, n_words: int = 10, eps: 
     ndarray of shape (K,)
     """
     words = top_words(components, n_words)
-    return _pairwise(words, table, lambda both, _, second, __: np.log((both + eps) / second), np.sum)
+    return _pairwise(words, table, lambda pair_counts, _, second, __: np.log((pair_counts + eps) / second), np.sum)
 
 
 def npmi_coherence(components: np.ndarray, table: Any, n_words: int = 10) -> np.ndarray:
-    """Mean normalised pointwise mutual information of pairs of top words by document, shape (K,), in [-1, 1].
+    """Compute the mean normalised pointwise mutual information of pairs of top words by document, (K,), in [-1, 1].
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ def npmi_of_words(words: np.ndarray, table: Any) -> np.ndarray:
 
 
 def cv_coherence(words: Sequence[Sequence[str]], documents: Sequence[Sequence[str]], window: int = 110) -> np.ndarray:
-    """Coherence C_V of the top words of topics, shape (K,): how alike the neighbourhoods of a topic's words are.
+    """Compute the coherence C_V of the top words of topics, shape (K,): similarity of the words' neighbourhoods.
 
-    Each word has a vector, its normalised mutual information with all words of the topic in windows of a text; the coherence is
-    the mean cosine of these with their sum.
+    The vector of a word is its normalised mutual information with all words of the topic in windows of a text; the coherence is
+    the mean cosine of these vectors with their sum.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def cv_coherence(words: Sequence[Sequence[str]], documents: Sequence[Sequence[st
 
 
 def _windows(documents: Sequence[Sequence[str]], columns: Mapping[str, int], window: int) -> sparse.csr_array:
-    """Which of the words are in each window of each text."""
+    """Return the words in each window of each text, as a 0-1 table."""
     rows, places, n = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
     for document in documents:
         columns_of_words = np.array([columns.get(str(word), -1) for word in document], dtype=np.int64)
@@ -139,14 +139,14 @@ def _windows(documents: Sequence[Sequence[str]], columns: Mapping[str, int], win
 
 
 def _cosine_with_sum(vectors: np.ndarray) -> float:
-    """Mean cosine of the rows with their sum."""
+    """Return the mean cosine of the rows with their sum."""
     total = vectors.sum(axis=0)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(total)
     return float(np.mean(vectors @ total / np.where(lengths > 0, lengths, 1.0)))
 
 
 def unique_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:
-    """How many of each topic's top words are in no other topic's, shape (K,).
+    """Count the top words of each topic that are not top words of another topic, shape (K,).
 
     Parameters
     ----------
@@ -165,9 +165,9 @@ def unique_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:
 
 
 def _pairwise(words: np.ndarray, table: Any, score: Any, summary: Any) -> np.ndarray:
-    """Sum or mean over ordered pairs of different words of each topic, shape (K,).
+    """Sum or average scores over ordered pairs of different words of each topic, shape (K,).
 
-    Words in no document do not count; a topic without a pair left gets 0.
+    Words in no document do not count; a topic without remaining pairs gets 0.
     """
     words_used, place = np.unique(words, return_inverse=True)
     present = sparse.csc_array(table)[:, words_used].astype(bool).astype(np.float64)

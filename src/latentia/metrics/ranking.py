@@ -26,20 +26,20 @@ from scipy import sparse
 from ..exceptions import LatentiaError
 from ..system.threads import run_in_chunks
 
-_CHUNK_ENTRIES = 1 << 20  # scores of a chunk
+_CHUNK_ENTRIES = 1 << 20  # scores per chunk
 _RUN_LENGTH = 32
 _MAX_DIRECT_LABELS = 256  # label sets up to this size are compared with all scores directly, one label at a time
 
 
 def top_indices(scores: Any, n: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and values of the ``n`` largest entries of every row, descending; of equal ones the first column first.
+    """Return columns and values of the ``n`` largest entries of every row, descending; ties by column.
 
     Parameters
     ----------
     scores : array-like of shape (n_rows, L)
-        float32 or float64, and other types as float64. Not NaN, which is not looked for.
+        float32 or float64; other types are converted to float64. NaN is not allowed, and not checked.
     n : int
-        Where n > L, all L are returned.
+        Number of entries; all L are returned if n > L.
     n_jobs : int, optional
         Threads, as in joblib.
 
@@ -65,7 +65,7 @@ def top_indices(scores: Any, n: int, n_jobs: int | None = None) -> tuple[np.ndar
 
 
 def document_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
-    """Of every document, the share of pairs of a label it has and one it lacks that the scores order rightly.
+    """Compute the AUC of every document: the share of pairs of a present and an absent label in the right order.
 
     A tie counts half; a document that has no label, or all of them, gets NaN. It is the area under the document's ROC
     curve, and 1 minus its ranking loss where there are no ties.
@@ -102,7 +102,7 @@ def document_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
 
 
 def label_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
-    """Of every label, the share of pairs of a document that has it and one that lacks it that the scores order rightly.
+    """Compute the AUC of every label: the share of pairs of documents with and without it in the right order.
 
     A tie counts half; a label that no document has, or all of them, gets NaN. The mean of the others is the macro-AUC.
 
@@ -124,9 +124,9 @@ def label_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
 
 
 def micro_auc(Y: Any, scores: Any) -> float:
-    """The share of pairs of a recorded label of a document and one not recorded, of any documents, ordered rightly.
+    """Compute the AUC over all pairs of a recorded and an unrecorded label, of any documents.
 
-    It asks that scores can be compared from one document to another. A tie counts half; NaN if Y has no 1, or no 0.
+    Scores must be comparable across documents. A tie counts half; NaN if Y has no 1, or no 0.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def micro_auc(Y: Any, scores: Any) -> float:
 
 
 def label_f1(Y: Any, predicted: Any) -> np.ndarray:
-    """F1 of every label: twice the hits over the documents that have it plus those it was predicted for.
+    """Compute the F1 score of every label: twice the hits over its documents plus its predictions.
 
     NaN for a label that no document has and that was never predicted. The mean of the others is the macro-F1.
 
@@ -177,7 +177,7 @@ def label_f1(Y: Any, predicted: Any) -> np.ndarray:
     """
     labels, predictions = _as_labels(Y), _as_labels(predicted)
     if labels.shape != predictions.shape:
-        raise LatentiaError(f"Y has shape {labels.shape} and predicted {predictions.shape}: they must agree.")
+        raise LatentiaError(f"Y has shape {labels.shape} and predicted {predictions.shape}; expected equal shapes.")
     hits, size = (
         np.bincount(table.indices, minlength=labels.shape[1]).astype(np.float64)
         for table in (labels.multiply(predictions).tocsr(), sparse.vstack([labels, predictions], format="csr"))
@@ -186,7 +186,7 @@ def label_f1(Y: Any, predicted: Any) -> np.ndarray:
 
 
 def precision_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
-    """Share of the k best ranked labels that a document has; 0 for a document without labels.
+    """Compute the share of the k best ranked labels that a document has; 0 for a document without labels.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def precision_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
 
 
 def ndcg_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
-    """Normalised discounted cumulative gain of the k best ranked labels; NaN for a document without labels.
+    """Compute the normalised discounted cumulative gain of the k best ranked labels; NaN without labels.
 
     Parameters
     ----------
@@ -233,10 +233,10 @@ def ndcg_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
 
 
 def propensity_scored_precision_at_k(Y: Any, top: Any, k: int, propensities: Any) -> float:
-    """Precision at k with every hit divided by its label's propensity, relative to the best ranking of these documents.
+    """Compute precision at k with hits divided by the propensity of their label, relative to the best ranking.
 
-    A ratio of two sums over all documents, as the repository's scripts have it, and not a mean of ratios. NaN if no
-    document has a label.
+    It is a ratio of two sums over all documents, as in the repository's scripts, not a mean of ratios. NaN if no document has a
+    label.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def propensity_scored_precision_at_k(Y: Any, top: Any, k: int, propensities: Any
     hits, labels, top_labels = _check_ranking(Y, top, k)
     p = np.asarray(propensities, dtype=np.float64)
     if p.shape != (labels.shape[1],):
-        raise LatentiaError(f"propensities have shape {p.shape} and Y {labels.shape}: give one a label.")
+        raise LatentiaError(f"propensities have shape {p.shape} and Y {labels.shape}; expected one per label.")
     if not ((p > 0) & (p <= 1)).all():
         raise LatentiaError("propensities must be above 0 and at most 1.")
     documents = np.repeat(np.arange(len(hits)), np.diff(labels.indptr))
@@ -269,7 +269,7 @@ def propensity_scored_precision_at_k(Y: Any, top: Any, k: int, propensities: Any
 
 
 def propensities(label_counts: Any, n_rows: int, a: float = 0.55, b: float = 1.5) -> np.ndarray:
-    """How likely each label is recorded where it applies, in the model of Jain, Prabhu and Varma (2016), section 4.
+    """Estimate the probability that a label is recorded if it applies (Jain, Prabhu and Varma 2016, section 4).
 
     p_l = 1 / (1 + C exp(-a log(N_l + b))) with C = (log N - 1) (b + 1)^a.
 
@@ -293,7 +293,7 @@ def propensities(label_counts: Any, n_rows: int, a: float = 0.55, b: float = 1.5
     """
     counts = np.asarray(label_counts, dtype=np.float64)
     if counts.ndim != 1:
-        raise LatentiaError(f"label_counts has shape {counts.shape}: give one number a label.")
+        raise LatentiaError(f"label_counts has shape {counts.shape}; expected one number per label.")
     if n_rows < 3:
         raise LatentiaError(f"n_rows={n_rows}: the model of propensities needs at least 3 documents.")
     if not b > 0:
@@ -308,33 +308,33 @@ def _as_scores(scores: Any) -> np.ndarray:
     scores = np.asarray(scores)
     if scores.ndim != 2 or scores.dtype.kind not in "biuf":
         raise LatentiaError(
-            f"scores are {scores.dtype} of shape {scores.shape}: a dense table of numbers, documents by labels, is needed."
+            f"scores are {scores.dtype} of shape {scores.shape}; expected a dense table of numbers, documents by labels."
         )
     return np.ascontiguousarray(scores, dtype=None if scores.dtype in (np.float32, np.float64) else np.float64)
 
 
 def _check_labels_and_scores(Y: Any, scores: Any) -> tuple[sparse.csr_array, np.ndarray]:
-    """Labels and scores of the same shape, which are in an order."""
+    """Return labels and scores of equal shape, without NaN."""
     scores, labels = _as_scores(scores), _as_labels(Y)
     if labels.shape != scores.shape:
-        raise LatentiaError(f"Y has shape {labels.shape} and scores {scores.shape}: they must agree.")
+        raise LatentiaError(f"Y has shape {labels.shape} and scores {scores.shape}; expected equal shapes.")
     if scores.size and np.isnan(scores.min()):
-        raise LatentiaError("scores hold NaN: there is no order among them.")
+        raise LatentiaError("scores hold NaN; expected numbers.")
     return labels, scores
 
 
 def _as_count(**named: int) -> int:
     ((name, value),) = named.items()
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise LatentiaError(f"{name}={value!r}: a whole number of at least 1 is needed.")
+        raise LatentiaError(f"{name}={value!r}: expected a whole number of at least 1.")
     return int(value)
 
 
 def _as_labels(Y: Any) -> sparse.csr_array:
-    """A new table of True where Y is not 0, with sorted columns in every row."""
+    """Return a table of True where Y is not 0, with sorted columns in every row."""
     table = Y if sparse.issparse(Y) else np.asarray(Y) != 0
     if table.ndim != 2:
-        raise LatentiaError(f"Y has shape {table.shape}: a table of documents by labels is needed.")
+        raise LatentiaError(f"Y has shape {table.shape}; expected a table of documents by labels.")
     labels = sparse.csr_array(table)
     labels = sparse.csr_array((labels.data != 0, labels.indices.copy(), labels.indptr.copy()), shape=labels.shape)
     labels.sum_duplicates()
@@ -343,7 +343,7 @@ def _as_labels(Y: Any) -> sparse.csr_array:
 
 
 def _check_ranking(Y: Any, top: Any, k: int) -> tuple[np.ndarray, sparse.csr_array, np.ndarray]:
-    """Whether each of the k first labels is right (n, k), the labels of Y, and these k (n, k)."""
+    """Return hits among the k first labels (n, k), the labels of Y, and these k labels (n, k)."""
     k, labels, top = _as_count(k=k), _as_labels(Y), np.asarray(top)
     n_rows, n_labels = labels.shape
     if top.ndim != 2 or len(top) != n_rows or top.dtype.kind not in "iu":
@@ -359,7 +359,7 @@ def _check_ranking(Y: Any, top: Any, k: int) -> tuple[np.ndarray, sparse.csr_arr
     ordered = np.sort(top, axis=1)
     repeated = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if len(repeated):
-        raise LatentiaError(f"top names a label twice for document {repeated[0]}: a hit would count twice.")
+        raise LatentiaError(f"top repeats a label for document {repeated[0]}; expected different labels.")
     keys = np.repeat(np.arange(n_rows), np.diff(labels.indptr)) * n_labels + labels.indices
     top_keys = np.arange(n_rows)[:, None] * n_labels + top
     place = np.searchsorted(keys, top_keys)
@@ -372,7 +372,7 @@ def _rows_of_chunk(scores: np.ndarray) -> int:
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})  # without these, a maximum is no vector operation
 def _largest(row: Any, first: Any) -> Any:
-    """Largest of ``_RUN`` entries."""
+    """Return the largest of ``_RUN_LENGTH`` entries."""
     best = row[first]
     for j in range(first, first + _RUN_LENGTH):
         best = row[j] if row[j] > best else best
@@ -405,7 +405,7 @@ def _sink(value: Any, place: Any, at: Any, n: Any) -> None:
 
 @njit(nogil=True, cache=True)
 def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:
-    """Of every row a heap of the best so far; runs whose maximum does not beat its worst are passed over."""
+    """Keep a heap of the best entries of every row; skip runs whose maximum does not beat the worst of them."""
     n, width, root = indices.shape[1], scores.shape[1], np.int64(0)  # helpers have another version for a literal 0
     for d in range(first, last):
         row, place, value = scores[d], indices[d], values[d]
@@ -426,7 +426,7 @@ def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:
 
 
 def _auc_by_sorting(row: np.ndarray, labels: np.ndarray) -> float:
-    """As `_auc`, for a row of many labels."""
+    """Compute `_auc` for a row of many labels."""
     p, n_other, ordered = len(labels), len(row) - len(labels), np.sort(row)
     if n_other == 0:
         return np.nan
@@ -436,9 +436,9 @@ def _auc_by_sorting(row: np.ndarray, labels: np.ndarray) -> float:
 
 @njit(nogil=True, cache=True)
 def _auc(indptr: Any, indices: Any, scores: Any, first: Any, last: Any, out: Any) -> None:
-    """Twice the comparisons won by own labels against all, less p^2 for those of the p own labels with each other.
+    """Count twice the comparisons won by labels against all entries, minus p^2 for the p labels among themselves.
 
-    Rows of more than ``_FEW`` labels are passed over.
+    Rows of more than ``_MAX_DIRECT_LABELS`` labels are skipped.
     """
     for d in range(first, last):
         row, labels = scores[d], indices[indptr[d] : indptr[d + 1]]
@@ -456,7 +456,7 @@ def _auc(indptr: Any, indices: Any, scores: Any, first: Any, last: Any, out: Any
 
 @njit(nogil=True, cache=True)
 def _count_wins_twice(row: Any, s: Any) -> Any:
-    """Entries below s, twice, and entries equal to it."""
+    """Count entries below s twice, and entries equal to s once."""
     n_won = np.int32(0)  # 32 bits and a counted loop make it a vector operation; a row has fewer than 2^30 columns
     for j in range(len(row)):
         n_won = np.int32(n_won + np.int32(row[j] < s) + np.int32(row[j] <= s))

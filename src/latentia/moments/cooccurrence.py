@@ -53,7 +53,7 @@ class WordSums:
         Sum of s_d c_d: the diagonal term h, times the number of documents.
     paired : ndarray of shape (G, V)
         Sum of s_d (n_d - 1) c_d = row sums of the group's Q, times the number of documents.
-    n_used, empty, short : ndarray of int, shape (G,)
+    used, empty, short : ndarray of int, shape (G,)
         Documents with two words or more, with none, with fewer than two.
     document_frequency : ndarray of shape (V,)
         Used documents with the word at least once.
@@ -65,7 +65,7 @@ class WordSums:
 
     scaled: np.ndarray
     paired: np.ndarray
-    n_used: np.ndarray
+    used: np.ndarray
     empty: np.ndarray
     short: np.ndarray
     document_frequency: np.ndarray
@@ -95,7 +95,7 @@ class WordCounts:
         state.fractional |= bool((counts.data % 1 != 0).any())
         groups = self.folds.of(block.rows)
         _add_words(
-            *counts, groups, state.scaled, state.paired, state.n_used, state.empty, state.short,
+            *counts, groups, state.scaled, state.paired, state.used, state.empty, state.short,
             state.document_frequency, state.occurrences, self.exact,
         )  # fmt: skip
         return state
@@ -168,7 +168,7 @@ class Cooccurrence:
 
     def marginal(self, groups: Any = slice(None)) -> np.ndarray:
         """Return the row sums p = Q 1 over some folds, shape (size,); they sum to one."""
-        return self._paired[groups].sum(axis=0) / max(self.sums.n_used[groups].sum(), 1)
+        return self._paired[groups].sum(axis=0) / max(self.sums.used[groups].sum(), 1)
 
     def group_products(self, columns: np.ndarray) -> np.ndarray:
         """Return Q_g B for every fold g, shape (G, size, k), for B of shape (size, k): one pass."""
@@ -217,7 +217,7 @@ class Cooccurrence:
         products = accumulate(self.blocks, statistic, self.n_jobs, progress=label)[0]
         self.n_passes += 1
         products -= self._scaled.sum(axis=0)[:, None] * columns
-        products /= max(self.sums.n_used.sum(), 1)
+        products /= max(self.sums.used.sum(), 1)
         return products
 
     def build_operator(self) -> Callable[[np.ndarray], np.ndarray]:
@@ -231,7 +231,7 @@ class Cooccurrence:
             data = data * np.repeat(roots, np.diff(indptr))
             pieces.append(sparse.csr_array((data, self.codes[indices], indptr), shape=(len(n), self.size)))
         table = sparse.csr_array(sparse.vstack(pieces, format="csr"))
-        columns, n_used = sparse.csr_array(table.T), max(self.sums.n_used.sum(), 1)
+        columns, n_used = sparse.csr_array(table.T), max(self.sums.used.sum(), 1)
         diagonal = self._scaled.sum(axis=0)
         self.n_passes += 1
         return lambda v: (columns @ (table @ v) - diagonal * v) / n_used
@@ -240,12 +240,12 @@ class Cooccurrence:
         """Turn sums over documents into Q_g B, in place."""
         for g in self.folds.all:  # group by group: no temporary as large as the products
             products[g] -= self._scaled[g][:, None] * columns
-            products[g] /= max(self.sums.n_used[g], 1)
+            products[g] /= max(self.sums.used[g], 1)
         return products
 
     def combine(self, products: np.ndarray, groups: Any) -> np.ndarray:
         """Combine `group_products` into the product with the Q of several folds."""
-        share = self.sums.n_used[list(groups)] / max(self.sums.n_used[list(groups)].sum(), 1)
+        share = self.sums.used[list(groups)] / max(self.sums.used[list(groups)].sum(), 1)
         total = share[0] * products[groups[0]]
         for weight, g in zip(share[1:], groups[1:], strict=True):
             total += weight * products[g]

@@ -132,7 +132,7 @@ class DocumentMoments:
     def of(self, groups: tuple[int, ...]) -> WordMoments:
         """Return the moments over the documents of some folds."""
         selected = list(groups)
-        if not self.q.sums.n_used[selected].sum():
+        if not self.q.sums.used[selected].sum():
             raise LatentiaError("Expected documents in each part of the data, found none: there are too few to split.")
         sketch = self.q.combine(self._sketches, groups)
         second = self.coordinates.T @ sketch

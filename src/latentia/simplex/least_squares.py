@@ -61,7 +61,9 @@ def simplex_least_squares(
     products = (points - centre) @ shifted.T
     weights = _nearest(products, gram) if start is None else np.array(start, dtype=np.float64)
     gap = tol * max(np.trace(gram) / len(gram), np.finfo(float).tiny)
-    run_in_chunks(lambda a, b: _pairwise(gram, products[a:b], weights[a:b], gap, max_steps), len(points), _CHUNK, n_jobs)
+    run_in_chunks(
+        lambda a, b: _pairwise(gram, products[a:b], weights[a:b], gap, max_steps), len(points), _CHUNK, n_jobs
+    )
     return weights
 
 

@@ -137,7 +137,7 @@ def in_own_order(blocks: Blocks) -> OwnOrder:
 
 def count_documents(sums: WordSums, n_rows: int) -> Documents:
     """How many of the documents can be used; an error if none can, and a warning of those that cannot."""
-    used, empty, short = int(sums.n_used.sum()), int(sums.empty.sum()), int(sums.short.sum())
+    used, empty, short = int(sums.used.sum()), int(sums.empty.sum()), int(sums.short.sum())
     if not used:
         raise LatentiaError(
             f"None of the {n_rows} documents has two words or more ({empty} are empty): there is nothing to learn from. "

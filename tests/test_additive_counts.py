@@ -128,7 +128,7 @@ def test_rows_that_were_not_there_are_not_forgotten(case):
     pieces = case.pieces()
     model = case.estimator().partial_fit(*together(pieces[:2]))
     before = model.moments_
-    with pytest.raises(LatentiaError, match="not all among those"):
+    with pytest.raises(LatentiaError, match="never added to the model"):
         model.forget(*pieces[3])
     assert model.moments_ is before
 

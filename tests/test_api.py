@@ -86,7 +86,7 @@ def test_weights_are_numbers_of_rows(case):
         (0.5, "is 0.5 at position 0. It says how often a row is there"),
         (np.nan, "is nan at position 0: numbers of at least 0"),
         (np.inf, "is inf at position 0: numbers of at least 0"),
-        (1e18, "adds up to .* are the most"),
+        (1e18, "adds up to .* expected at most"),
         (None, r"has shape \(49,\), and \(50,\) is needed"),
         ("zero", "is zero for all rows"),
     ],

@@ -56,7 +56,7 @@ class Mean(Estimator):
 def test_constraints(constraint, good, bad, needed):
     assert all(constraint.allows(value) for value in good)
     assert not any(constraint.allows(value) for value in bad)
-    assert needed in constraint.needed
+    assert needed in constraint.expectation
 
 
 def test_seeds():

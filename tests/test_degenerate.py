@@ -386,4 +386,4 @@ def test_rows_of_few_patterns_give_an_answer_or_a_clear_error(case, n_patterns):
         assert case.new().fit(**data).evidence_.grade
     except LatentiaError as error:
         said = str(error)
-    assert "too few to be split" not in said
+    assert "too few to split" not in said

@@ -68,7 +68,7 @@ def test_what_has_no_manifest():
     with pytest.raises(LatentiaError, match="fitted estimator"):
         latentia.manifest(AnchorTopics(2))
     model = SphericalGaussianMixture(1, n_splits=0).fit(np.random.default_rng(0).normal(size=(20, 2)))
-    with pytest.raises(LatentiaError, match="no manifest"):
+    with pytest.raises(LatentiaError, match="not a manifest"):
         latentia.verify({}, model)
 
 
@@ -119,7 +119,7 @@ def test_arguments_that_differ_in_a_number_have_other_records():
     "value", [object(), [object()], np.array([object()]), {"a": object()}, (x for x in "ab"), print]
 )
 def test_what_cannot_be_described_is_refused(value):
-    with pytest.raises(LatentiaError, match="holds what no manifest describes"):
+    with pytest.raises(LatentiaError, match="expected numbers, texts, tables or graphs"):
         _describe_argument(value, "X")
 
 

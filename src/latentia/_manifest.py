@@ -102,7 +102,7 @@ def _differences(expected: Any, current: Any, place: str) -> Iterable[str]:
         for name in {**expected, **current}:
             yield from _differences(expected.get(name), current.get(name), f"{place} {name}".strip())
     elif expected != current:
-        yield f"{place}: {json.dumps(expected)} in the manifest, {json.dumps(current)} here."
+        yield f"{place}: {json.dumps(expected)} in the manifest, and {json.dumps(current)} here."
 
 
 def _convert_setting(value: Any) -> Any:

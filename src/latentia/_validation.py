@@ -375,7 +375,7 @@ def _describe_one_dimension(name: str, size: int, texts: bool) -> str:
             "with latentia.words.WordVectorizer().fit_transform."
         )
     return (
-        f"{name} has one dimension of {size} entries; expected a table. Reshape your data: .reshape(-1, 1) makes one column, "
+        f"{name} has one dimension, of {size} entries; expected a table. Reshape your data: .reshape(-1, 1) makes one column, "
         ".reshape(1, -1) one row."
     )
 
@@ -470,10 +470,12 @@ def check_sizes(
     where = f"Row {row_number}, {column_text}{place}"
     cell: dict[str, Any] = {"row": row_number, "column": column if names is None else names[column], "value": value}
     if np.isfinite(value):
-        raise LatentiaError(f"{where}: powers of {value!s} are out of range. Rescale the data.", **cell)
+        raise LatentiaError(f"{where}: {value!s}, whose powers are out of range. Divide the data by its size.", **cell)
     source = _original_cell(original, row, column)
     if source is not None:
-        raise LatentiaError(f"{where}: {source!s} is too large for a number of 64 bits. Rescale the data.", **cell)
+        raise LatentiaError(
+            f"{where}: {source!s} is too large for a number of 64 bits. Divide the data by its size.", **cell
+        )
     text = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
     n_more = int(np.count_nonzero(~np.isfinite(values))) - 1
     raise LatentiaError(

@@ -313,7 +313,7 @@ def test_bad_text(tmp_path):
         ({"refine": 1, "method": "binned"}, "refine=1: refinement starts from the shrunk spectrum: leave method out"),
         ({"n_splits": 4}, "n_splits=4"),
         ({"max_products": 0}, "max_products=0"),
-        ({"binning": {"ratio": 2}}, "binning={'ratio': 2}: a latentia.matrices.Binning is needed, or None"),
+        ({"binning": {"ratio": 2}}, "binning={'ratio': 2}: expected a latentia.matrices.Binning, or None"),
         ({"vocabulary": ["a"]}, "vocabulary has 1 words"),
         ({"vocabulary": 5}, "vocabulary=5"),
         ({"random_state": 2**33}, "random_state=8589934592"),

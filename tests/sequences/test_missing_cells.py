@@ -99,5 +99,5 @@ def test_columns_without_cells_and_cells_of_counts_are_refused():
     counts = np.where(np.isnan(gappy), np.nan, np.abs(X).round())
     with pytest.raises(LatentiaError, match="NaN; expected a number"):
         SpectralHMM(3, kind="counts").fit(counts)
-    with pytest.raises(LatentiaError, match="too few to be split"):
+    with pytest.raises(LatentiaError, match="too few to split"):
         SpectralHMM(2).fit(X[:6])

@@ -176,7 +176,7 @@ class Additive(Staged):
     def _forget_rows(self, data: tuple[Any, ...], sample_weight: Any = None) -> Receipt:
         sums_before = self._kept()
         if sums_before is None:
-            raise LatentiaError("There is nothing to forget: the model has not been fitted.")
+            raise LatentiaError("forget: the model has no rows yet. Fit it with keep_moments=True first.")
         self._update_rows(data, -1, sample_weight=sample_weight)
         n_left, blocks = self.moments_.n_rows, weighted(self._rows_of(data), sample_weight)
         return Receipt(sums_before.n_rows - n_left, n_left, _content_digest(self._assign_content_folds(blocks)))

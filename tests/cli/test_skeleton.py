@@ -19,7 +19,7 @@ from shell import latentia as latentia_on_a_screen
 
 import latentia
 from latentia import mixtures
-from latentia.cli import _independence_check as shared
+from latentia.cli import _shared as shared
 from latentia.cli._options import _option, in_options, option_of
 from latentia.cli.commands import app, command_of
 from latentia.datasets import planted

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import latentia
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
-from latentia.moments.additive import alike, evened, excess_of_copies
+from latentia.moments.additive import copy_inflation, count_remainders, shrink_to_mean
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._sufficient_statistics import AbsenceStatistics, count_absences
 from latentia.noisyor.absences import AbsenceCounts, RowPacking
@@ -198,14 +198,14 @@ def test_groups_of_copies_by_accident_differ_as_if_each_were_dealt_alone(n_kinds
     kinds = np.where(rng.random(40_000) < share, rng.integers(50, size=40_000), rng.integers(n_kinds, size=40_000))
     folds, none = assign_folds_by_content(Blocks.from_array(kinds[:, None].astype(float))), np.zeros(65_536, np.int32)
     times = np.bincount(kinds)
-    excess = excess_of_copies(alike(folds.leaders), none)
+    excess = copy_inflation(count_remainders(folds.leaders), none)
     assert excess == pytest.approx((times**2).sum() / times.sum(), rel=0.05)
     tables = np.array([np.bincount(kinds[folds.of(np.arange(40_000)) == g], minlength=len(times)) for g in range(4)])
-    even = evened(tables, excess)
+    even = shrink_to_mean(tables, excess)
     np.testing.assert_allclose(even.sum(axis=0), times)
     # Squares of differences of halves, which have the mean c for c copies that are dealt one by one.
     assert ((even[:2].sum(axis=0) - even[2:].sum(axis=0)) ** 2).sum() / times.sum() == pytest.approx(1, rel=0.1)
-    doubled = excess_of_copies(none, 2 * alike(np.unique(folds.leaders)))
+    doubled = copy_inflation(none, 2 * count_remainders(np.unique(folds.leaders)))
     assert doubled == 1  # of long rows that are all there twice, which is no accident
 
 

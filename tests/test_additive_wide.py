@@ -157,7 +157,7 @@ def test_sums_of_wide_tables_are_those_of_rows(width):
         total = None
         for rows in (slice(0, 150), slice(150, 260), slice(260, 400)):
             part = Blocks.from_array(table[rows])
-            sums = WideSums.of_blocks(part, 3, assign_folds_by_content(part), 6, total)
+            sums = WideSums.from_blocks(part, 3, assign_folds_by_content(part), 6, total)
             total = sums if total is None else total.plus(sums)
         both.append(total)
     dense, thin = both

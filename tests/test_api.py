@@ -39,7 +39,7 @@ from latentia._parameters import (
 from latentia.datasets import planted
 from latentia.evidence import Evidence
 from latentia.fitting.base import Estimator
-from latentia.fitting.records import undeclared
+from latentia.fitting.records import find_undeclared
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
@@ -86,7 +86,7 @@ def test_weights_are_numbers_of_rows(case):
         (0.5, "is 0.5 at position 0. It says how often a row is there"),
         (np.nan, "is nan at position 0: numbers of at least 0"),
         (np.inf, "is inf at position 0: numbers of at least 0"),
-        (1e18, "adds up to .* are the most"),
+        (1e18, "adds up to .* expected at most"),
         (None, r"has shape \(49,\), and \(50,\) is needed"),
         ("zero", "is zero for all rows"),
     ],
@@ -535,13 +535,13 @@ def test_the_expected_error_of_a_refined_fit_is_of_the_size_of_the_true_one(case
 
 @every
 def test_all_that_a_fit_keeps_is_checked_when_it_is_loaded(case):
-    assert undeclared(case.shared(n_splits=0)) == []
-    assert undeclared(refined(case)) == []
+    assert find_undeclared(case.shared(n_splits=0)) == []
+    assert find_undeclared(refined(case)) == []
 
 
 @pytest.mark.parametrize("number", range(len(models())), ids=lambda i: f"{models()[i].name}-{i}")
 def test_all_that_options_of_a_fit_leave_is_checked_when_it_is_loaded(number):
-    assert undeclared(fitted_world(number)) == []
+    assert find_undeclared(fitted_world(number)) == []
 
 
 # --- errors and warnings --------------------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ def test_numbers_that_are_missing_are_told_with_their_place(world):
     masked = np.ma.masked_array(dense(world), mask=np.isnan(table))
     for data, column in ((table, "1"), (frame(table), "'c1'"), (masked, "1")):
         for use in world.uses:
-            with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN, and a number is needed") as error:
+            with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN; expected a number") as error:
                 getattr(fitted(world), use)(data)
             assert "Gradient" not in str(error.value)
 
@@ -301,11 +301,11 @@ def test_dirichlet_parameters_of_extreme_logarithms(logs):
 )
 def test_quotients_without_noise(numbers):
     left = tuple(np.float64(one) for one in numbers)
-    misfit = Misfit.of(*left)
+    misfit = Misfit.from_norms(*left)
     assert not np.isnan(misfit.ratio)
     assert np.isfinite(misfit.bias(np.array([0.0, 1.0]))).all()
     for surplus in (False, True):
-        views = ViewMisfits.of(left, left, left, surplus)
+        views = ViewMisfits.from_norms(left, left, left, surplus)
         assert np.isfinite(views.together(True).bias(np.array([0.0, 1.0]))).all()
 
 
@@ -351,7 +351,7 @@ def test_sizes_of_samples(world):
     if not hasattr(world.estimator, "sample"):
         pytest.skip("nothing is drawn from this model")
     for size in (0, -1, 2.5, "3", True, None, 10**12):
-        with pytest.raises(LatentiaError, match="whole number of at least 1|at a time are the most"):
+        with pytest.raises(LatentiaError, match="whole number of at least 1|expected at most .* at a time"):
             fitted(world).sample(size)
 
 
@@ -458,7 +458,7 @@ def test_a_number_of_components_that_the_data_does_not_support(world):
 
 @pytest.mark.parametrize("world", named("SpectralLDA", "SingleTopicModel"), ids=label)
 def test_samples_of_many_long_documents_are_refused(world):
-    with pytest.raises(LatentiaError, match=r"^n_samples \* length=.*at a time are the most"):
+    with pytest.raises(LatentiaError, match=r"^n_samples \* length=.*expected at most .* at a time"):
         fitted(world).sample(10**6, length=10**6)
 
 

@@ -114,7 +114,7 @@ def test_an_interrupted_file_is_not_there(error, tmp_path):
     (tmp_path / "file").write_text("before")
 
     def write():
-        with _scratch.whole_file(tmp_path / "file") as file:
+        with _scratch.atomic_file(tmp_path / "file") as file:
             file.write(b"after")
             raise error
 
@@ -125,7 +125,7 @@ def test_an_interrupted_file_is_not_there(error, tmp_path):
 
 def test_permissions_are_those_of_other_files(tmp_path):
     (tmp_path / "plain").touch()
-    with _scratch.whole_file(tmp_path / "whole"):
+    with _scratch.atomic_file(tmp_path / "whole"):
         pass
     assert (tmp_path / "whole").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
@@ -142,7 +142,7 @@ def test_what_is_no_scratch_folder_of_ours_is_not_swept(name, lock, tmp_path):
         (folder / lock).touch()
     for path in (*folder.iterdir(), folder):
         os.utime(path, (time.time() - 1e6,) * 2)
-    with _scratch.whole_file(tmp_path / "file"):
+    with _scratch.atomic_file(tmp_path / "file"):
         pass
     assert (folder / "thesis.tex").read_text() == "mine"
 

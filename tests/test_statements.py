@@ -12,7 +12,7 @@ from contract import CASES
 from rich.console import Console
 
 from latentia.cli._shared import _said, print_evidence
-from latentia.evidence import STATEMENTS, Evidence, found_sentence
+from latentia.evidence import STATEMENTS, Evidence, repeats_sentence
 from latentia.exceptions import LatentiaWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
@@ -43,7 +43,7 @@ def contradictions(evidence: Evidence) -> list[str]:
             found.append("the headline counts other components than the table")
     if (
         "found again" in evidence.verdict
-        and found_sentence(evidence.found_again, evidence.nouns) not in evidence.verdict
+        and repeats_sentence(evidence.found_again, evidence.nouns) not in evidence.verdict
     ):
         found.append("the headline counts others as found again than the table")
     if evidence.measured == (evidence.verdict.startswith("NOT MEASURED")):

@@ -131,7 +131,7 @@ presenters |= {
 
 
 def __getattr__(name: str) -> Any:
-    """The functions and the modules when they are first asked for: they import scikit-learn, which takes a second."""
+    """Import functions and modules at first access, since scikit-learn takes a second to import."""
     if name in _FUNCTIONS:
         return getattr(import_module(_FUNCTIONS[name], __name__), name)
     if name in __all__:

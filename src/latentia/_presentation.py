@@ -1,7 +1,7 @@
-"""Functions of higher rooms that methods of estimators call; `latentia` registers them, so that no estimator imports them."""
+"""Register of functions of higher layers that methods of estimators call without importing them."""
 
 from collections.abc import Callable
 from typing import Any
 
 presenters: dict[str, Callable[..., Any]] = {}
-"""By the name of a method the function that does it."""
+"""Functions by the name of the method that calls them."""

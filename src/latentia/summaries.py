@@ -19,7 +19,7 @@ import numpy as np
 from ._frames import new_frame
 from ._summary_text import summary_page, summary_text
 from .evidence import Evidence, again_text, parts_text
-from .system.scratch import whole_file
+from .system.scratch import atomic_file
 
 __all__ = ["Answer", "Column", "Figure", "Section", "Summary", "Table", "block", "grade_columns", "histogram"]
 
@@ -262,7 +262,7 @@ def write_csv(path: str | os.PathLike[str], header: Sequence[str], rows: Iterabl
     An apostrophe precedes texts that begin like a formula; numbers stay numbers. Bytes that are not UTF-8, as in some file
     names, are written in hexadecimal.
     """
-    with whole_file(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+    with atomic_file(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         writer = csv.writer(file)
         writer.writerow(map(_escape_formula, header))
         writer.writerows(map(_escape_formula, row) for row in rows)

@@ -46,7 +46,7 @@ def test_a_range_takes_the_most_sources_that_the_evidence_supports(call, rows, r
     assert "signals.csv: 3 columns support at most 3 sources: the range stops there." in printed
     assert "Comparison (on all rows)" in printed
     compared = rows(tmp_path / "o" / "comparison.csv")
-    assert recommended(printed, compared) == (3, "the most that the evidence supports")
+    assert recommended(printed, compared) == (3, "the largest number that the evidence supports")
     assert [row["sources"] for row in compared] == ["1", "2", "3"]
     assert float(compared[2]["variance kept"]) == pytest.approx(1)
     assert float(compared[0]["variance kept"]) <= float(compared[1]["variance kept"])
@@ -59,7 +59,7 @@ def test_a_range_without_good_sources_takes_the_least_crosstalk(call, rows, reco
     printed = call("ica", tmp_path / "x.csv", "-k", "2:4", "--refine", 0, "--out", tmp_path / "o")
     compared = rows(tmp_path / "o" / "comparison.csv")
     best, why = recommended(printed, compared)
-    assert why == "the least expected error, but the evidence supports none of these numbers"
+    assert why == "the lowest expected error, but the evidence supports none of these numbers"
     assert len(rows(tmp_path / "o" / "unmixing.csv")) == best
 
 

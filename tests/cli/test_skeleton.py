@@ -186,8 +186,7 @@ def test_a_copy_is_announced_with_the_options_of_the_command(shell, counts, tmp_
     code, said = shell("topics", counts, "-k", 2, "--refine", 0, "--quiet", "--out", tmp_path / "o")
     assert code == 0
     assert said.startswith(f"note: {counts}: a binary copy, which later runs read faster, was stored beside it as ")
-    assert said.endswith("You can delete it at any time. --cache DIR writes it elsewhere; --no-cache writes none.
-")
+    assert said.endswith("You can delete it at any time. --cache DIR writes it elsewhere; --no-cache writes none.\n")
 
 
 def test_an_encoding_that_was_found_is_announced(shell, tmp_path):

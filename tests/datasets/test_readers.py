@@ -67,7 +67,7 @@ def test_bytes_that_only_look_like_utf_16_are_no_text(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.txt.gz", "x.csv.gz", "docword.x.txt.gz", "x.mtx.gz", "x.txt.bz2", "x.txt.xz"])
 def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(_compressed, "_MOST_ALWAYS", 1 << 20)
+    monkeypatch.setattr(_compressed, "_MIN_LIMIT_BYTES", 1 << 20)
     compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[name[name.rindex(".") :]]
     monkeypatch.setattr(_text, "_CHUNK", 1 << 16)
     start = {"docword": b"3\n3\n3\n", "x.mtx.g": b"%%MatrixMarket matrix array real general\n9 9\n"}.get(

@@ -47,15 +47,15 @@ def test_products_of_words_are_those_of_pairs(corpus) -> None:
         n = len(words)
         pairs.append((np.outer(said.sum(axis=1), said.sum(axis=1)) - said @ said.T) / (n * (n - 1)))
     b, some = np.arange(K) + 1.0, np.array([True, False, True, True, False])
-    np.testing.assert_allclose(members.applied(b), np.array(pairs) @ b, atol=1e-10)
+    np.testing.assert_allclose(members.apply_squares(b), np.array(pairs) @ b, atol=1e-10)
     np.testing.assert_allclose(members.squares(some), np.array(pairs)[some].sum(axis=0), atol=1e-10)
     np.testing.assert_allclose(members.shares, (table @ by_words.T) / table.sum(axis=1, keepdims=True), atol=1e-10)
 
 
 def test_documents_of_one_word_say_nothing() -> None:
     members = DocumentMemberships(lambda: [np.array([[1, 0], [2, 1], [0, 0]])], np.eye(2), NONE)
-    assert members.known.tolist() == [False, True, False]
-    assert np.isfinite(members.squares(members.known)).all()
+    assert members.is_known.tolist() == [False, True, False]
+    assert np.isfinite(members.squares(members.is_known)).all()
 
 
 @pytest.mark.parametrize("kind", [AnchorTopics, SpectralLDA])

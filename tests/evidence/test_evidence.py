@@ -103,7 +103,7 @@ def fits(fails=(), cost="free", most=np.inf):
         return VALUES[list(groups)].mean()
 
     class Mean(Staged):
-        _farthest = most
+        _max_distance = most
 
         def _recover(self, moments, part, whole):
             return recover(part.groups)
@@ -122,7 +122,7 @@ def fits(fails=(), cost="free", most=np.inf):
 
 def test_the_whole_and_errors_from_halves_and_three_quarters():
     parts, seen = fits()
-    assert parts.found == parts.model[0] == 3.75
+    assert parts.recovered == parts.model[0] == 3.75
     errors = parts.errors(3)
     halves = np.mean([abs(VALUES[list(h)].mean() - 3.75) for split in Folds(4).splits for h in split])
     quarters = np.mean([abs(np.delete(VALUES, g).mean() - 3.75) for g in range(4)]) * np.sqrt(3)
@@ -166,8 +166,6 @@ def test_theorem_3_17_and_4_3():
     m = bounds.dirichlet_topic_documents(0.1, n_topics=5, n_words=100, length=50, separability=0.2, alpha0=1.0)
     assert m == pytest.approx(math.log(100) * 5**8 * 16 / (0.01 * 0.2**6 * 50))
     assert bounds.anchor_noise_limit(0.5, 10) == pytest.approx(0.125 / 200)
-    assert bounds.anchor_cover(0.01, 0.5) == pytest.approx(0.02)
-    assert bounds.runoff_threshold(0.4, 10, 2) == pytest.approx(0.005)
 
 
 def test_l1_condition_number_is_the_minimum():
@@ -189,10 +187,9 @@ def test_l1_condition_number_is_the_minimum():
 def test_bounds_of_the_tensor_power_method():
     limit = bounds.tensor_noise_limit(2.0, 10)
     assert limit == pytest.approx(0.2)
-    assert bounds.tensor_vector_error(0.1, 2.0) == pytest.approx(0.4)
     assert bounds.tensor_samples(1000, 0.4, 2.0, 10) == pytest.approx(4000)  # half of the noise: four times the rows
     with pytest.raises(LatentiaError, match="must be positive"):
-        bounds.tensor_vector_error(0.1, 0.0)
+        bounds.tensor_samples(1000, 0.1, 0.0, 10)
 
 
 def test_bounds_of_multi_label_learning():

@@ -50,7 +50,7 @@ def one_case(seed):
     assert (np.abs(total.columns.mean - whole.columns.mean) <= 1e-9 * deviations).all()
     assert (np.abs(np.sqrt(total.columns.variance) - np.sqrt(whole.columns.variance)) <= 1e-9 * deviations).all()
     if isinstance(total, FramedSums):
-        moved = total.about(whole.center, whole.scale)
+        moved = total.change_frame(whole.center, whole.scale)
         np.testing.assert_allclose(moved.sums, whole.sums, rtol=1e-9, atol=1e-7 * len(first))
     return refused
 
@@ -69,5 +69,5 @@ def summed(rows, order, like=None):
     blocks = Blocks.from_array(rows)
     folds = assign_folds_by_content(blocks)
     if rows.shape[1] > 64:
-        return WideSums.of_blocks(blocks, order, folds, 8 if like is None else 0, like)
-    return FramedSums.of_blocks(blocks, order, folds, like)
+        return WideSums.from_blocks(blocks, order, folds, 8 if like is None else 0, like)
+    return FramedSums.from_blocks(blocks, order, folds, like)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from latentia.likelihood import MultinomialMixtureUpdate, em, over, refine, updated
+from latentia.likelihood import MultinomialMixtureUpdate, em, estimate_values, over, refine
 from latentia.likelihood.products import ProductMixtureUpdate
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate
@@ -38,7 +38,7 @@ def test_a_number_is_a_number_of_plain_steps(problem, steps):
     for _ in range(steps):
         sums = accumulate(problem.blocks(), update)
         log_likelihood.append(sums.log_likelihood)
-        update = update.at(*updated(update, sums))
+        update = update.at(*estimate_values(update, sums))
     found = refine(problem.update, over(problem.blocks()), steps)
     assert same(found.values, update.values)
     assert found.log_likelihood.tolist() == log_likelihood
@@ -79,7 +79,7 @@ def test_em_never_lowers_the_penalised_likelihood(problem_of, kind):
     for _ in range(30):
         sums = problem.sums(update)
         history.append(sums.log_likelihood + sum(one.log_prior() for one in update.expected(sums)))
-        update = update.at(*updated(update, sums))
+        update = update.at(*estimate_values(update, sums))
     assert (np.diff(history) > -1e-9 * abs(history[0])).all()
 
 
@@ -128,7 +128,7 @@ def test_auto_ends_where_two_thousand_plain_steps_do(make, seed):
     assert final(blocks, update, auto) > end - 0.5
     assert len(auto.log_likelihood) <= near / 3
     assert auto.converged
-    assert 0 <= auto.remaining < em._REMAINING
+    assert 0 <= auto.remaining < em._MAX_REMAINING_GAIN
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_tied_variances_stay_one(problem_of):
 
 def test_auto_stops_at_the_most_steps():
     blocks, update = mixing(1)
-    found = refine(update, over(blocks), "auto", most=9)
+    found = refine(update, over(blocks), "auto", max_steps=9)
     assert len(found.log_likelihood) == 9
     assert not found.converged
-    assert found.remaining > em._REMAINING
+    assert found.remaining > em._MAX_REMAINING_GAIN
 
 
 def test_the_same_bits_for_any_number_of_threads(problem):
@@ -187,8 +187,8 @@ def test_passes_have_the_same_bits_for_any_number_of_threads(problem):
     for rows in (7, 64, 1000):
         one, two = (problem.sums(block_rows=rows, n_jobs=n_jobs) for n_jobs in (1, 2))
         assert one.log_likelihood == two.log_likelihood
-        results.append(updated(problem.update, one))
-        assert same(results[-1], updated(problem.update, two))
+        results.append(estimate_values(problem.update, one))
+        assert same(results[-1], estimate_values(problem.update, two))
     for found in results[:2]:
         for a, b in zip(found, results[2], strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)

@@ -163,7 +163,7 @@ def test_what_cannot_be_used_is_told(frame, model):
         MultiViewMixture(2, distribution=["gaussian"] * 2).fit(frame)
     with pytest.raises(LatentiaError, match="distribution=.*use one of 'bernoulli'"):
         MultiViewMixture(2, distribution={"number 0": "normal"}).fit(frame)
-    with pytest.raises(LatentiaError, match="column 'category 0': '.' is text, and a number is needed"):
+    with pytest.raises(LatentiaError, match="column 'category 0': '.' is text; expected a number"):
         MultiViewMixture(2, distribution={"category 0": "gaussian"}).fit(frame)
     with pytest.raises(LatentiaError, match="column 'number 0': .*expected a count"):
         MultiViewMixture(2, distribution={"number 0": "poisson"}).fit(frame)

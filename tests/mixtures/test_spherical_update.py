@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.likelihood import updated
+from latentia.likelihood import estimate_values
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate, spherical_log_density
 from latentia.passes import Blocks, accumulate
 
@@ -21,12 +21,12 @@ def test_spherical_step_matches_naive_sums(tied, as_table, problem_of, naive_pos
     mean = r.T @ x / mass[:, None]
     spread = (r * ((x[:, None] - mean) ** 2).sum(axis=2)).sum(axis=0)
     new = spread / (4 * mass) if not tied else np.full(3, spread.sum() / (4 * 300))
-    for found, want in zip(updated(update, state), (mean, new, mass / 300), strict=True):
+    for found, want in zip(estimate_values(update, state), (mean, new, mass / 300), strict=True):
         np.testing.assert_allclose(found, want)
     np.testing.assert_allclose(state.log_likelihood, expected.sum())
     for options in ({"min_variance": 99.0}, {"floor": 99 / (weights @ variance)}):
         floored = SphericalMixtureUpdate(means, weights, variance, tied=tied, **options)
-        np.testing.assert_allclose(updated(floored, state)[1], 99)
+        np.testing.assert_allclose(estimate_values(floored, state)[1], 99)
 
 
 @pytest.mark.parametrize("kind", ["spherical", "tied"])
@@ -38,7 +38,7 @@ def test_data_far_from_the_origin(problem_of, kind):
     for _ in range(3):
         a, b = accumulate(Blocks.from_array(x), near), accumulate(Blocks.from_array(x + shift), far)
         np.testing.assert_allclose(a.log_likelihood, b.log_likelihood, rtol=1e-7)
-        near, far = near.at(*updated(near, a)), far.at(*updated(far, b))
+        near, far = near.at(*estimate_values(near, a)), far.at(*estimate_values(far, b))
     np.testing.assert_allclose(near.means, far.means - shift, atol=1e-7)
     np.testing.assert_allclose(near.values[1], far.values[1], rtol=1e-6)
 

@@ -38,7 +38,7 @@ def test_products_without_q_match_explicit_q(counts, n_jobs):
 def test_groups_are_the_q_of_their_documents_and_add_up(counts):
     b = np.eye(90)
     operator = Cooccurrence(Blocks.from_array(counts, block_rows=37), folds=Folds(4, 5))
-    grouped = operator.grouped_products(b)
+    grouped = operator.group_products(b)
     groups = Folds(4, 5).of(np.arange(150))
     for g in range(4):
         np.testing.assert_allclose(grouped[g], explicit(counts[groups == g]), atol=1e-13)

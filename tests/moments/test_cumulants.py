@@ -82,7 +82,7 @@ def test_modes_of_several_tables_and_projections():
 
 def test_wrong_orders_and_sizes_are_refused():
     x = np.random.default_rng(0).standard_normal((5, 2))
-    with pytest.raises(LatentiaError, match="orders 1 to 6"):
+    with pytest.raises(LatentiaError, match="an order from 1 to 6"):
         cross_cumulant([x], (0,) * 7)
     with pytest.raises(LatentiaError, match="at least 6 rows"):
         cross_cumulant([x], (0,) * 6)
@@ -104,7 +104,7 @@ def test_gram_matrices_of_unfoldings(same):
     for method in ("kernel", "slabs", "auto"):
         found = FourthGram(method)((p, q, r), x, groups)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-    with pytest.raises(LatentiaError, match="fewer than 4 rows"):
+    with pytest.raises(LatentiaError, match="at least 4 rows in each part"):
         FourthGram()((p[:3], q[:3], r[:3]), x[:3])
 
 

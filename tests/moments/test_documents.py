@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latentia.datasets import planted
-from latentia.moments import Cooccurrence, DocumentMoments, WordMoments, lda_corrected, leading_words
+from latentia.moments import Cooccurrence, DocumentMoments, WordMoments, correct_for_lda, leading_words
 from latentia.passes import Blocks, Folds
 
 
@@ -79,7 +79,7 @@ def test_correction_makes_population_moments_of_lda_a_sum_over_topics(alpha0):
     mean = alpha / alpha0 @ topics
     pairs = topics.T @ second @ topics
     triples = np.einsum("ijn,ia,jb,nc->abc", third, topics, topics, topics, optimize=True)
-    found = lda_corrected(WordMoments(mean, pairs, mean, pairs, triples), alpha0)
+    found = correct_for_lda(WordMoments(mean, pairs, mean, pairs, triples), alpha0)
     weights = alpha / (alpha0 * (alpha0 + 1))
     np.testing.assert_allclose(found.second, np.einsum("k,ka,kb->ab", weights, topics, topics), atol=1e-14)
     np.testing.assert_allclose(

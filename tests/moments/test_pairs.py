@@ -69,7 +69,7 @@ def test_lists_of_pairs_are_blocks(tmp_path):
         ("0 1\n0 2147483647\n", "line 2: expected two whole numbers"),
         ("0 1 5\n0 1 1e300\n", "line 2: expected three whole numbers"),
         ("0 1\n0 \0\n", "line 2: a NUL byte"),
-        ("0 1\n0 7\n", ": Pair 1 has the word 7: whole numbers from 0 to 4"),
+        ("0 1\n0 7\n", ": Pair 1 has the word 7; expected whole numbers from 0 to 4"),
     ],
 )
 def test_damaged_texts(tmp_path, content, message):

@@ -7,7 +7,7 @@ from latentia.moments.products import (
     add_triples,
     mirror_cube,
     mirror_gram,
-    mixed_cube,
+    sum_mixed_cubes,
     third_moment,
 )
 from latentia.system.threads import serial, threads
@@ -75,10 +75,10 @@ def test_mixed_cube_is_a_mean_over_orders(n, d):
     rng = np.random.default_rng(6)
     x, y = rng.standard_normal((n, d)), rng.standard_normal((n, d))
     expected = symmetrise_modes(np.einsum("na,nb,nc->abc", x, x, y, optimize=True))
-    found = mixed_cube(x, y, serial)
+    found = sum_mixed_cubes(x, y, serial)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     with threads(3) as parallel:
-        assert (mixed_cube(x, y, parallel) == found).all()
+        assert (sum_mixed_cubes(x, y, parallel) == found).all()
 
 
 @pytest.mark.parametrize("d", [1, 5, 16, 37])

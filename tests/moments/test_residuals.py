@@ -10,10 +10,10 @@ from latentia.moments import (
     ViewMoments,
     common_frame,
     independent_rows,
-    left_across_views,
-    left_of_tensor,
-    left_within_views,
     means_given_middle,
+    residual_across_views,
+    residual_within_views,
+    tensor_residual,
 )
 from latentia.passes import Blocks, Folds, accumulate
 
@@ -39,11 +39,11 @@ def moments(rng, spoilt=0.0, repeats=1):
 def ratios(m, halves, coordinates, means, weights, variances):
     seen = [to(mean) for to, mean in zip(coordinates, means, strict=True)]
     found = (
-        left_of_tensor(common_frame(m, K), m, halves, seen, weights),
-        left_across_views(m, halves, seen, weights),
-        left_within_views(coordinates, variances, m, halves, means, weights),
+        tensor_residual(common_frame(m, K), m, halves, seen, weights),
+        residual_across_views(m, halves, seen, weights),
+        residual_within_views(coordinates, variances, m, halves, means, weights),
     )
-    return [one.left / one.noise for one in found]
+    return [one.residual / one.noise for one in found]
 
 
 def test_the_truth_leaves_noise():

@@ -146,7 +146,7 @@ def test_what_is_missing_is_counted_and_must_not_be_all_of_a_row_or_column(kind)
             kind(3).fit(spoiled)
     stored = sparse.csr_array(X)
     stored.data[0] = np.nan
-    with pytest.raises(LatentiaError, match="NaN, and a number is needed"):
+    with pytest.raises(LatentiaError, match="NaN; expected a number"):
         kind(3).fit(stored)
 
 

@@ -78,7 +78,7 @@ def test_no_worse_than_scikit_learn(seed):
 
 @pytest.mark.parametrize("length", [5, 500])
 def test_counts_drawn_again_have_the_rates_of_the_fit(length):
-    """Drawn component by component where they are few, entry by entry where they are many."""
+    """RealAndSimulated component by component where they are few, entry by entry where they are many."""
     rng = np.random.default_rng(0)
     weights, components = np.tile(length * rng.dirichlet(np.ones(3)), (2000, 1)), rng.dirichlet(np.ones(20), 3)
     drawn = _simulate_counts(weights, components, rng).csr.toarray()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from latentia.datasets import planted
-from latentia.likelihood import noisy_or_rows, over, updated
+from latentia.likelihood import estimate_values, noisy_or_rows, over
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._em import MIN_GAIN, NoisyOrSums, NoisyOrUpdate, refine_network
 from latentia.noisyor._goodness import _draw_causes
@@ -185,7 +185,7 @@ def test_a_number_of_steps_is_that_many_of_plain_em():
     for steps in (1, 3):
         by_hand = NoisyOrUpdate.from_network(network)
         for _ in range(steps):
-            by_hand = by_hand.at(*updated(by_hand, sums_of(by_hand, X)))
+            by_hand = by_hand.at(*estimate_values(by_hand, sums_of(by_hand, X)))
         found = refine_network(network, over(Blocks.from_array(X)), steps)
         assert found.n_steps == len(found.refinement.log_likelihood) == steps
         assert (found.network.weights == by_hand.network.weights).all()

@@ -197,7 +197,7 @@ def test_gains_are_those_of_both_answers():
 def test_what_is_asked_says_more_than_frequent_findings(truth, model):
     fresh = truth.sample(60, 13)
     frequent = np.argsort(-fresh.X.mean(axis=0))[:5]
-    falls = []
+    is_worse_than_promised = []
     for row in fresh.X.astype(float):
         asked, given = np.full(130, np.nan), np.full(130, np.nan)
         for _ in range(5):
@@ -206,8 +206,8 @@ def test_what_is_asked_says_more_than_frequent_findings(truth, model):
             asked[question.number] = row[question.number]
         given[frequent] = row[frequent]
         p = np.clip(model.predict_proba(np.vstack([asked, given])), 1e-12, 1 - 1e-12)
-        falls.append(-(p * np.log(p) + (1 - p) * np.log1p(-p)).sum(axis=1))
-    assert np.mean(falls, axis=0)[0] < np.mean(falls, axis=0)[1]
+        is_worse_than_promised.append(-(p * np.log(p) + (1 - p) * np.log1p(-p)).sum(axis=1))
+    assert np.mean(is_worse_than_promised, axis=0)[0] < np.mean(is_worse_than_promised, axis=0)[1]
 
 
 def test_what_cannot_be_asked(model):
@@ -223,6 +223,6 @@ def test_a_cause_without_findings_is_not_supported():
     # One of each half, the nearest to it, is just the same.
     network = Network(np.array([[1.0, 2.0, 0.5], [0.0, 0.0, 0.0]]), np.array([0.1, 0.009]), np.full(3, 0.01))
     learner = SimpleNamespace(remaining=None)
-    errors = _add_systematic_errors(np.array([0.1, 0.0]), NetworkRefinement(network, Refinement.none()), learner)
+    errors = _add_systematic_errors(np.array([0.1, 0.0]), NetworkRefinement(network, Refinement.no_steps()), learner)
     assert errors[0] == 0.1
     assert errors[1] > 1

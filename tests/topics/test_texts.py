@@ -151,7 +151,7 @@ def test_a_table_with_texts_says_what_to_give():
 
 def test_a_vectorizer_that_is_none():
     for wrong in ("english", CountVectorizer, 3):
-        with pytest.raises(LatentiaError, match="a vectorizer of texts is needed"):
+        with pytest.raises(LatentiaError, match="expected a vectorizer of texts"):
             AnchorTopics(2, vectorizer=wrong).fit(["red apple"])
 
 

@@ -25,7 +25,7 @@ from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import describe, number_text
 from ..evidence.sentences import ERRORS_SENTENCE
-from ..evidence.sizes import Size, all_sizes, falls, recommend
+from ..evidence.sizes import Size, all_sizes, is_worse_than_promised, recommend
 from ..evidence.statements import status
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, Folds
@@ -35,7 +35,7 @@ from ..report.parts import first_sentence
 from ..summaries import Column, Summary, write_csv
 from ..summaries import Table as Listing
 from ..system.progress import progress_bar
-from ..system.scratch import can_write, whole_file
+from ..system.scratch import atomic_file, can_write
 from ..system.terminal import Terminal, say
 from ._json import plain
 from ._options import check_choice
@@ -184,7 +184,7 @@ def learn(
             _write_summary(folder, summary)
             write_more(folder, model)
         # Bytes of a file name that are not text become escapes.
-        with whole_file(folder / RESULT_FILE, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with atomic_file(folder / RESULT_FILE, "w", encoding="utf-8", errors="backslashreplace") as file:
             json.dump(plain(make_record(model)), file, indent=1, ensure_ascii=False)
 
     files = results.write(write)
@@ -282,7 +282,7 @@ def _compare_sizes(
             try:
                 model = plan.fit(int(size or 0))
                 model_evidence = evidence(model)
-                sizes_tried.append(Size.of(int(size or 0), model_evidence))
+                sizes_tried.append(Size.from_evidence(int(size or 0), model_evidence))
                 rows.append(
                     {
                         plan.noun: size,
@@ -320,8 +320,8 @@ def _choose_and_fit(
         model = fit(best)
         model_evidence = evidence(model)
         at = next(i for i, size in enumerate(sizes_tried) if size.n_components == best)
-        final = replace(Size.of(best, model_evidence), held_out=sizes_tried[at].held_out)
-        if plan.choose or not falls(sizes_tried[at], final):
+        final = replace(Size.from_evidence(best, model_evidence), held_out=sizes_tried[at].held_out)
+        if plan.choose or not is_worse_than_promised(sizes_tried[at], final):
             break
         grade_changes.append(
             f"-k {best} is {final.grade} with all rows, but was {sizes_tried[at].grade} with the rows of the comparison."

@@ -32,7 +32,7 @@ from ..evidence import (
     bounds,
     convergence_checks,
     error_checks,
-    left_out,
+    missing_spectrum_share,
     noise_limit,
     rank_checks,
     trivial_checks,
@@ -163,7 +163,9 @@ def estimate_errors(
     else:
         errors = _inflate_errors(posterior_errors, np.mean([part.spread for part in parts], axis=0), distances)
     space = fit.start.space
-    merged = _ERROR_OF_MERGED * left_out(np.abs(spectrum_of(fit, directed)), len(posterior_errors) - 1, space.edge)
+    merged = _ERROR_OF_MERGED * missing_spectrum_share(
+        np.abs(spectrum_of(fit, directed)), len(posterior_errors) - 1, space.edge
+    )
     misplaced = np.hypot(2 * scatter.misplaced, np.hypot(merged, model_errors))
     return np.minimum(np.hypot(errors, misplaced), 2.0)
 

@@ -247,7 +247,7 @@ def _build_without_steps(ends: EdgeLists, memberships: np.ndarray, corrected: bo
     )
     table = inverse_out @ (communities.senders.T @ (ends.adjacency @ communities.receivers)) @ inverse_in
     communities = Communities(pi, np.maximum(table, 0.0), communities.activity, communities.activity_in)
-    return BlockModelFit(communities, alpha, float("-inf"), None, Refinement.none())
+    return BlockModelFit(communities, alpha, float("-inf"), None, Refinement.no_steps())
 
 
 def dispersion(ends: EdgeLists, memberships: np.ndarray) -> float:

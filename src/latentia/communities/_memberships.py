@@ -22,7 +22,7 @@ from numba import njit
 from scipy.special import digamma, polygamma
 
 from ..linalg import row_pieces
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 
 CUTS = (1.0, 2.0, 3.0)
 """Multiples of the noise at which starting shares are cut."""
@@ -101,7 +101,7 @@ def dirichlet_posteriors(
     def task(i: int, _: int) -> None:
         _race(*counts, current_shares, estimate, *deviations, cuts, ends[i], ends[i + 1], gamma, evidence)
 
-    for_chunks(task, len(ends) - 1, 1, n_jobs)
+    run_in_chunks(task, len(ends) - 1, 1, n_jobs)
     return Posteriors(gamma, evidence)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ..linalg import sparse_product
-from ..moments import WordMoments, lda_corrected, third_moment
+from ..moments import WordMoments, correct_for_lda, third_moment
 from ..moments.products import add_triples
 from ..system.threads import threads
 from ..tensor.operators import symmetrise_modes
@@ -56,7 +56,7 @@ class StarMoments:
         2)) f_k^(x 3), with f_k = S^T F e_k over the degree.
         """
         no_words = np.empty(0), np.empty((0, len(self.first)))
-        moments = lda_corrected(WordMoments(*no_words, self.first, self.second, self.third), alpha0)
+        moments = correct_for_lda(WordMoments(*no_words, self.first, self.second, self.third), alpha0)
         return StarMoments(self.images, moments.first, moments.second, moments.third)
 
 

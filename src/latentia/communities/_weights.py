@@ -31,7 +31,7 @@ class Weights:
     """
 
     root: bool
-    dispersion: Annotated[float, of.number(of.LEAST)]
+    dispersion: Annotated[float, of.number(of.MIN_MAGNITUDE)]
 
     @classmethod
     def from_edges(cls, table: sparse.csr_array) -> Weights:

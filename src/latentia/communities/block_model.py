@@ -23,7 +23,7 @@ from scipy import sparse
 
 from .._parameters import Flag, NComponents, Number, OrNone, Seed
 from ..datasets.graphs import graph_of
-from ..evidence import ComponentView, Evidence, PartErrors, repeated
+from ..evidence import ComponentView, Evidence, PartErrors, repeat_shares
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
 from ..fitting import stages
 from ..fitting.base import fitting
@@ -298,7 +298,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     ) -> tuple[list[PartialFit], PartErrors]:
         """Fit three quarters of the edges, and estimate the error of each community."""
         if not self.n_splits:
-            return [], PartErrors.none()
+            return [], PartErrors.missing()
         folds = FoldCounts(ends.adjacency, Folds(4, self._seed), symmetric=not ends.directed)
         parts, reason = [], ""
         for group in range(self.n_splits):
@@ -332,7 +332,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         return PartialFit(
             distances.min(axis=1),
             posterior_errors_of(part)[nearest],
-            repeated(ComponentView(full_memberships.T), ComponentView(part_memberships.T)),
+            repeat_shares(ComponentView(full_memberships.T), ComponentView(part_memberships.T)),
             *score_held_out_edges(part.communities, nodes, fitted_edges, held_out_edges, ends.directed, self._seed),
         )
 

@@ -65,7 +65,7 @@ class AdditiveViews(Additive):
         DroppedDataWarning
             After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
-        return self._changed((U, V, y), sample_weight=sample_weight)
+        return self._update_rows((U, V, y), sample_weight=sample_weight)
 
     def forget(  # type: ignore[override]
         self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None
@@ -82,16 +82,16 @@ class AdditiveViews(Additive):
         Receipt
             How many rows were removed, how many are left, and a digest of those removed.
         """
-        return self._forgotten((U, V, y), sample_weight)
+        return self._forget_rows((U, V, y), sample_weight)
 
     def _check_target(self, y: Any) -> Any:
         return y
 
-    def _summed(self, rows: Blocks, like: FramedSums | None) -> Any:
+    def _sum_rows(self, rows: Blocks, like: FramedSums | None) -> Any:
         """Add up sums of both views and the target, side by side."""
-        return super()._summed(dense_rows(rows), like)
+        return super()._sum_rows(dense_rows(rows), like)
 
-    def _of_sums(self, sums: FramedSums) -> Joint:
+    def _moments_from_sums(self, sums: FramedSums) -> Joint:
         return self._choose_map(JointMoments.from_sums(sums, (self.n_features_in_, self.n_features_v_)))
 
     def _choose_map(self, moments: JointMoments) -> Joint:
@@ -104,7 +104,7 @@ class AdditiveViews(Additive):
         """Return the given A, checked against the columns of both views; None where it is to be learned."""
         if self.linear_map is None:
             return None
-        spans = vars(self).get("_spans") or tuple(ColumnSpan.whole(n) for n in (self.n_features_in_, width))
+        spans = vars(self).get("_spans") or tuple(ColumnSpan.all_columns(n) for n in (self.n_features_in_, width))
         span_u, span_v = spans
         width, shape = len(span_v.offset), (len(span_v.offset), len(span_u.offset))
         linear_map = np.eye(width) if isinstance(self.linear_map, str) else view_table(self.linear_map, "linear_map")

@@ -46,7 +46,7 @@ _MIN_STRENGTH = 0.25  # share of the noise above which a shared direction counts
 class OrderConstraint:
     """The order of the cumulants: 3, 4 or "auto"."""
 
-    needed: str = "expected 3, 4 or 'auto'"
+    expectation: str = "expected 3, 4 or 'auto'"
 
     def allows(self, value: Any) -> bool:
         return (isinstance(value, str) and value == "auto") or Integer(3, 4).allows(value)
@@ -56,7 +56,7 @@ class OrderConstraint:
 class LinearMapConstraint:
     """The linear map: a table, "identity", or None where it is to be learned."""
 
-    needed: str = "expected None, 'identity' or an array of shape (d_v, d_u)"
+    expectation: str = "expected None, 'identity' or an array of shape (d_v, d_u)"
 
     def allows(self, value: Any) -> bool:
         return value is None or (value == "identity" if isinstance(value, str) else np.ndim(value) == 2)
@@ -135,7 +135,7 @@ class ContrastiveEstimator(AdditiveViews):
             return self._fit_stages(rows)
         reduced_rows = rows
         for part, span in enumerate(spans):
-            reduced_rows = span.reduce(reduced_rows, part) if len(span.left_out) else reduced_rows
+            reduced_rows = span.reduce(reduced_rows, part) if len(span.dependent_columns) else reduced_rows
         return _fit_in_spans(self, lambda: self._fit_stages(reduced_rows), *spans)
 
     def _fit_sums_in_span(self, sums: FramedSums, rows: Blocks | None) -> None:
@@ -145,7 +145,7 @@ class ContrastiveEstimator(AdditiveViews):
         )  # fmt: skip
         if spans is None:
             return self._fit_selected(sums, rows)
-        columns = np.concatenate([spans[0].beside(spans[1]).kept, np.arange(end, len(sums.center))])
+        columns = np.concatenate([spans[0].join(spans[1]).kept, np.arange(end, len(sums.center))])
         _fit_in_spans(self, lambda: self._fit_selected(sums.select(columns), rows), *spans)
 
     @property
@@ -160,7 +160,9 @@ class ContrastiveEstimator(AdditiveViews):
         for span, table, names in ((span_u, "U", self._column_names), (span_v, "V", self._v_names)):
             if span is not None:
                 span.tell(names, table)
-        return span_u or ColumnSpan.whole(self.n_features_in_), span_v or ColumnSpan.whole(self.n_features_v_)
+        return span_u or ColumnSpan.all_columns(self.n_features_in_), span_v or ColumnSpan.all_columns(
+            self.n_features_v_
+        )
 
     def _widen_views(self, span_u: ColumnSpan, span_v: ColumnSpan) -> None:
         """Extend fitted arrays from the independent columns to all columns of both views."""
@@ -172,7 +174,7 @@ class ContrastiveEstimator(AdditiveViews):
             setattr(self, name, span_u.coefficients(getattr(self, name)))
         if "_scale" in vars(self):  # errors are of columns; the other columns get the worst of them
             scale: np.ndarray = vars(self)["_scale"]
-            self.__dict__["_scale"] = np.maximum(span_u.coefficients(scale), of.LEAST)
+            self.__dict__["_scale"] = np.maximum(span_u.coefficients(scale), of.MIN_MAGNITUDE)
             evidence = self.evidence_
             for name, worst in (("component_errors", np.max), ("found_again", np.min), ("shares", np.min)):
                 values = getattr(evidence, name)
@@ -217,13 +219,13 @@ class ContrastiveEstimator(AdditiveViews):
         checks = self._lines(answer, specific, parts, joint.signal, joint.choice)
         return _escalate_repeated_signs(checks) + self._more_checks(answer, specific), parts
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Return how far components repeat; None without a shared signal, where U itself would repeat, and no contrast."""
         signal: Signal | None = fitted.moments.signal
         if signal is not None and signal.deviations <= _MIN_DEVIATIONS:
             return None
         if self._component_numbers(fitted.model) is None:
-            return super()._found_again(fitted)
+            return super()._repeat_shares(fitted)
         halves = [self._component_numbers(fitted.model_of(half)) for half in fitted.compared]
         return mean_cosine(self._component_numbers(fitted.model), halves)
 
@@ -233,7 +235,7 @@ class ContrastiveEstimator(AdditiveViews):
 
     def _errors(self, fitted: Fitted) -> PartErrors:
         """Return errors from parts of the rows, widened by the bias."""
-        return fitted.errors(self.n_splits).widened(self._pull(fitted.model, fitted.recovered), self._farthest)
+        return fitted.errors(self.n_splits).widen(self._pull(fitted.model, fitted.recovered), self._max_distance)
 
     def _pull(self, answer: Any, specific: SpecificMoments) -> np.ndarray:
         """Return the distance to the answer with the shared part that the map may miss, or with the other order's map.
@@ -278,7 +280,7 @@ class ContrastiveEstimator(AdditiveViews):
         misfit = measure_target_misfit(specific)
         return [
             Check(
-                "target independent of V", "|cov(v, y)|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
+                "target independent of V", "|cov(v, y)|^2 / |N|^2", misfit.ratio, at_most(misfit.noise_limit, "1 for noise"),
                 "Covariances of y with V, against their noise: where y depends on s1 alone there are none.",
                 "the model, section 4.2", "note",
                 "y depends on what V sees, beyond s1: use V as covariates.",
@@ -329,7 +331,7 @@ def _fit_in_spans(model: C, fit: Callable[[], object], span_u: ColumnSpan, span_
     fit()
     del model._spans
     model.n_features_in_, model.n_features_v_ = len(span_u.offset), len(span_v.offset)
-    (model._column_names, model._v_names), model._span = names, span_u.beside(span_v)
+    (model._column_names, model._v_names), model._span = names, span_u.join(span_v)
     model._widen_views(span_u, span_v)
     model.evidence_.bind(model)
     return model
@@ -360,7 +362,9 @@ def _escalate_repeated_signs(checks: list[Check]) -> list[Check]:
 
 def _shared_misfit(signal: Signal) -> Misfit:
     """Return the misfit in directions that no A explains."""
-    return replace(Misfit.of(signal.residual, signal.residual_noise, max(signal.total, 0.0)), most=_MAX_UNEXPLAINED)
+    return replace(
+        Misfit.from_norms(signal.residual, signal.residual_noise, max(signal.total, 0.0)), noise_limit=_MAX_UNEXPLAINED
+    )
 
 
 def _signal_checks(moments: JointMoments, signal: Signal, choice: Choice) -> list[Check]:
@@ -419,7 +423,8 @@ def _residual_checks(moments: JointMoments, specific: SpecificMoments, choice: C
             "Lemma 3.1", "caution", remedy,
         ),
         Check(
-            "symmetry of cov(s2)", "|K|^2 / |N|^2", extraction.symmetry.ratio, at_most(extraction.symmetry.most, "1 for noise"),
+            "symmetry of cov(s2)", "|K|^2 / |N|^2", extraction.symmetry.ratio,
+            at_most(extraction.symmetry.noise_limit, "1 for noise"),
             "Where the parts are independent, cov(u, B v) is cov(s2) and symmetric; this is its asymmetry, against noise.",
             "the model", "note", remedy,
         ),
@@ -453,8 +458,8 @@ def measure_group_misfit(values: np.ndarray, group_values: Sequence[np.ndarray],
     """Return the misfit of numbers that are zero up to noise, from their jackknife values and ``extra`` noise."""
     deviations = np.array(group_values) - np.mean(group_values, axis=0)
     noise = (1 - 1 / len(group_values)) * float((deviations**2).sum()) + extra
-    misfit = Misfit.of(float((values**2).sum()), noise, 1.0, values.size)
-    return replace(misfit, most=CHANCE_FACTOR * misfit.most)
+    misfit = Misfit.from_norms(float((values**2).sum()), noise, 1.0, values.size)
+    return replace(misfit, noise_limit=CHANCE_FACTOR * misfit.noise_limit)
 
 
 def measure_target_misfit(specific: SpecificMoments) -> Misfit:
@@ -464,8 +469,8 @@ def measure_target_misfit(specific: SpecificMoments) -> Misfit:
     parts = np.array([m.group_sums((g,)).covariance[m.v, m.y][:, 0] for g in m.folds.all])
     mean, n = parts.mean(axis=0), len(parts)
     noise = float(np.einsum("gi,ij,gj->", parts - mean, metric, parts - mean)) / (n * (n - 1))
-    misfit = Misfit.of(float(mean @ metric @ mean), noise, 1.0, m.widths[1])
-    return replace(misfit, most=CHANCE_FACTOR * misfit.most)
+    misfit = Misfit.from_norms(float(mean @ metric @ mean), noise, 1.0, m.widths[1])
+    return replace(misfit, noise_limit=CHANCE_FACTOR * misfit.noise_limit)
 
 
 @dataclass(frozen=True)

@@ -120,11 +120,11 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
         # Both are zero up to noise where the model holds. Where they are not, cov(s2) is off by at least as much.
         rank = choice.n_shared
         degrees_of_freedom = max(rank * len(raw_shares) - rank * (rank + 1) / 2, 1)
-        skew_misfit = Misfit.of(float((skew**2).sum()), total_skew_noise, 1.0, degrees_of_freedom)
-        symmetry = replace(skew_misfit, most=CHANCE_FACTOR * skew_misfit.most)
+        skew_misfit = Misfit.from_norms(float((skew**2).sum()), total_skew_noise, 1.0, degrees_of_freedom)
+        symmetry = replace(skew_misfit, noise_limit=CHANCE_FACTOR * skew_misfit.noise_limit)
         excess = _excess_shares(raw_shares)
         outside = float((excess**2).sum()) / max(total_noise, np.finfo(float).tiny)
-        asymmetric = symmetry.ratio is not None and symmetry.ratio > symmetry.most
+        asymmetric = symmetry.ratio is not None and symmetry.ratio > symmetry.noise_limit
         if asymmetric or outside > 1:
             size = _absolute_value(skew) if asymmetric else 0.0
             alternative = metric.matrix(shares - size - (excess if outside > 1 else 0.0), _MIN_SHARE)

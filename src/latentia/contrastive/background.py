@@ -128,7 +128,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     _constraints: ClassVar = {"n_components": Integer(1), "strength": Anything()}
     _compared = ("components_",)
     _nouns = ("direction", "directions", "variance")
-    _farthest: ClassVar[float] = 1.0
+    _max_distance: ClassVar[float] = 1.0
     components_: Annotated[np.ndarray, of.numbers("K V")]
     explained_variance_: Annotated[np.ndarray, of.numbers("K")]
     explained_variance_ratio_: Annotated[np.ndarray, of.numbers("K")]
@@ -294,7 +294,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return coordinates of cases along the directions."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
     def _distances(self, reference: BackgroundPCA) -> np.ndarray:
         return _sines(self.components_, reference.components_)

@@ -126,7 +126,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, C
 
     _compared = ("_covariances",)
     _nouns = ("part", "parts", "rows")
-    _farthest: ClassVar[float] = 2.0
+    _max_distance: ClassVar[float] = 2.0
     _symbol: ClassVar[str] = "mean relative error of cov(s)"
     _unit: ClassVar[str] = "of its covariance, relative to its size"
     evidence_: Annotated[Evidence, of.Letters({"K": "N"})]

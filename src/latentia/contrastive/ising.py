@@ -229,14 +229,14 @@ class ContrastiveIsing(ContrastiveEstimator):
         explained = measure_group_misfit(residual, sample_correlations[1:], extra)
         return [
             Check(
-                "variances of spins", "|var(s1) - 1|^2 / |N|^2", variances.ratio, at_most(variances.most, "1 for noise"),
+                "variances of spins", "|var(s1) - 1|^2 / |N|^2", variances.ratio, at_most(variances.noise_limit, "1 for noise"),
                 "Spins that are -1 and 1 equally often have variance one; how far variances of s1 are from it, against noise.",
                 "section 4.2", "caution",
                 "s1 does not consist of spins, or has a disturbance that V does not see: couplings fit its correlations alone.",
             ),
             Check(
                 "correlations explained", "|C - C(J)|^2 / |N|^2", explained.ratio,
-                at_most(_APPROXIMATION_FACTOR * explained.most, "1 for noise"),
+                at_most(_APPROXIMATION_FACTOR * explained.noise_limit, "1 for noise"),
                 "Correlations of s1 that spins with these couplings do not explain, relative to noise.",
                 "the model", "caution",
                 "Spins on these edges do not have these correlations: add edges, or leave edges out to have all pairs.",

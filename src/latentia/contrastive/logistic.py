@@ -115,7 +115,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     classes_: Annotated[np.ndarray, of.symbols("C")]
     n_iter_: Annotated[int, of.count()]
     evidence_: Annotated[Evidence, of.Letters({"K": "V"})]
-    _scale: Annotated[np.ndarray, of.numbers("V", of.LEAST)]
+    _scale: Annotated[np.ndarray, of.numbers("V", of.MIN_MAGNITUDE)]
 
     def __init__(
         self,

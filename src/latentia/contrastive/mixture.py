@@ -281,7 +281,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         misfit = measure_group_misfit(covariances[0][upper], [matrix[upper] for matrix in covariances[1:]])
         return [
             Check(
-                "round components", "|cov(s1) - sigma^2 I|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
+                "round components", "|cov(s1) - sigma^2 I|^2 / |N|^2", misfit.ratio, at_most(misfit.noise_limit, "1 for noise"),
                 "How unequal the variances of s1 are in directions without means, against noise.",
                 "the model", "caution",
                 "Components are elongated, or there are more of them: compare with more components.",
@@ -290,7 +290,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return probabilities of the components of rows."""
-        return ComponentView(self.predict_proba(fitted.compared_rows).T)
+        return ComponentView(self.predict_proba(fitted.comparison_rows).T)
 
     def _distances(self, reference: ContrastiveGaussianMixture) -> np.ndarray:
         return cdist(self.means_, reference.means_).min(axis=1)
@@ -346,9 +346,9 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
     def _component_probabilities(self, U: Any, V: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return probabilities of the components (n_rows, K), and the log-densities of rows (n_rows,)."""
         tables: list[Any]
-        span = vars(self).get("_span") or ColumnSpan.whole(self.n_features_in_ + self.n_features_v_)
+        span = vars(self).get("_span") or ColumnSpan.all_columns(self.n_features_in_ + self.n_features_v_)
         if V is None and not hasattr(U, "shapes"):
-            span = span.before(self.n_features_in_)
+            span = span.take_first(self.n_features_in_)
             root = np.eye(len(span.kept)) / np.sqrt(max(self.variance_, np.finfo(float).tiny))
             tables, means = [self._estimate_specific_rows(U, None)], self.means_
         else:

@@ -96,7 +96,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
     _compared = ("components_",)
     _factors = ("components_",)
     _nouns = ("direction", "directions", "variance")
-    _farthest: ClassVar[float] = 1.0
+    _max_distance: ClassVar[float] = 1.0
     _symbol: ClassVar[str] = "mean sine of angle"
     _unit: ClassVar[str] = "as sine of the angle to the true one"
     components_: Annotated[np.ndarray, of.numbers("K V")]
@@ -184,7 +184,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return coordinates of rows along the directions."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
     def _distances(self, reference: ContrastivePCA) -> np.ndarray:
         answer, reference_answer = (_Axes(np.empty(0), model.components_, 1.0) for model in (self, reference))
@@ -195,7 +195,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, ViewsTransformer, Contrast
 
     def _widen_views(self, span_u: ColumnSpan, span_v: ColumnSpan) -> None:
         super()._widen_views(span_u, span_v)
-        self.naive_variance_ = np.append(self.naive_variance_, np.zeros(len(span_u.left_out)))
+        self.naive_variance_ = np.append(self.naive_variance_, np.zeros(len(span_u.dependent_columns)))
 
     # --- use ----------------------------------------------------------------------------------------------------
 

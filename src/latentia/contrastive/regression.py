@@ -104,7 +104,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     naive_coef_: Annotated[np.ndarray, of.numbers("V")]
     intercept_: Annotated[float, of.number()]
     evidence_: Annotated[Evidence, of.Letters({"K": "V"})]
-    _scale: Annotated[np.ndarray, of.numbers("V", of.LEAST)]
+    _scale: Annotated[np.ndarray, of.numbers("V", of.MIN_MAGNITUDE)]
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
             specific.extraction,
             specific.moments,
         )
-        if misfit.ratio is None or misfit.ratio <= misfit.most:
+        if misfit.ratio is None or misfit.ratio <= misfit.noise_limit:
             return pull
         s = extraction.sums.covariance
         corrected_target = (s[m.u, m.y] - extraction.map.inverse @ s[m.v, m.y])[:, 0]  # u - B v has no s2
@@ -210,7 +210,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         deviations = regression.deviations * scale_y
         size = np.sqrt(np.mean(answer**2) + np.mean(deviations**2))
         expected = np.sqrt(2 / np.pi) * deviations / size
-        return parts.widened(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._farthest)
+        return parts.widen(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._max_distance)
 
     def _compare(self, answer: np.ndarray, reference: np.ndarray) -> np.ndarray:
         return np.abs(answer - reference) / max(float(np.sqrt(np.mean(answer**2))), np.finfo(float).tiny)

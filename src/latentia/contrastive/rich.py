@@ -163,7 +163,7 @@ class RichComponents(Staged):
     zero_test_: Annotated[np.ndarray, of.numbers("J")]
     linear_maps_: Annotated[dict[tuple[int, int], np.ndarray], of.numbers("V V")]
     evidence_: Annotated[Evidence, of.Letters({"K": "N"})]
-    _scale: Annotated[np.ndarray, of.numbers("I V", of.LEAST)]
+    _scale: Annotated[np.ndarray, of.numbers("I V", of.MIN_MAGNITUDE)]
     _cumulants: Annotated[dict[tuple[int, int], np.ndarray], of.numbers("...")]
     _spans: Annotated[list[ColumnSpan], of.optional(of.Field())]
 
@@ -213,14 +213,14 @@ class RichComponents(Staged):
     def _fit_in_spans(self, blocks: Blocks) -> RichComponents:
         """Fit the linearly independent columns of each view, and extend fitted arrays to all columns."""
         width = self.n_features_in_
-        spans = [span_of(blocks, part) or ColumnSpan.whole(width) for part in range(self.n_views_)]
+        spans = [span_of(blocks, part) or ColumnSpan.all_columns(width) for part in range(self.n_views_)]
         ranks = [len(span.kept) for span in spans]
         if ranks == [width] * self.n_views_:
             return self._fit_stages(blocks)
         _check_widths(ranks, "linearly independent columns")
         reduced_blocks = blocks
         for part, span in enumerate(spans):
-            if len(span.left_out):
+            if len(span.dependent_columns):
                 span.tell(table=f"view {part}")
             reduced_blocks = span.reduce(reduced_blocks, part)
         self.n_features_in_ = ranks[0]
@@ -280,7 +280,7 @@ class RichComponents(Staged):
             doubt = np.hypot(
                 _errors(parts.maps, parts.loose, plan), [np.sqrt(plan.unknown[j]) for j in plan.components_with_maps]
             )
-            errors = fitted.errors(self.n_splits).widened(
+            errors = fitted.errors(self.n_splits).widen(
                 np.hypot(doubt, misfit.bias(np.ones(len(plan.components_with_maps))))
             )
         else:
@@ -289,10 +289,10 @@ class RichComponents(Staged):
                 "few rows. See zero_test_.",
                 EvidenceWarning,
             )
-            errors = PartErrors.none("No component in several views is above the noise.")
+            errors = PartErrors.missing("No component in several views is above the noise.")
         return _checks(plan, parts, errors, misfit, cumulants), errors
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Compare the maps of the components in several views."""
         plan: Plan = fitted.recovered.plan
 
@@ -563,7 +563,7 @@ def _misfit(
     if not sums.entries:
         return Misfit()
     noise = max(sums.noise, _ROUNDING * sums.total)
-    return Misfit.of(max(sums.residual, 0.0), noise, sums.total, sums.entries)
+    return Misfit.from_norms(max(sums.residual, 0.0), noise, sums.total, sums.entries)
 
 
 def _checks(plan: Plan, parts: Parts, errors: PartErrors, misfit: Misfit, moments: ViewCumulants) -> list[Check]:

@@ -24,7 +24,7 @@ from ..moments import (
     all_column_moments,
     cross_cumulant,
 )
-from ..moments.cumulants import MOST_ENTRIES
+from ..moments.cumulants import MAX_ENTRIES
 from ..passes import Block, Blocks, Folds, accumulate
 from ..tensor import apply_to_modes
 
@@ -99,10 +99,10 @@ def check_shape(n: int, widths: Sequence[int], orders: Sequence[int]) -> None:
             f"{_MAX_NUMBERS_IN_MEMORY // d:,} rows are compared with each other. Reduce the columns first, by PCA of each "
             "view, or take a sample of the rows."
         )
-    if 3 in orders and d_u * d_v * d > MOST_ENTRIES:
+    if 3 in orders and d_u * d_v * d > MAX_ENTRIES:
         raise LatentiaError(
             f"Views of {d_u:,} and {d_v:,} columns have third cumulants of {d_u * d_v * d:,} entries, and at most "
-            f"{MOST_ENTRIES:,} are computed. Reduce the views first, by PCA of each, or use order=4."
+            f"{MAX_ENTRIES:,} are computed. Reduce the views first, by PCA of each, or use order=4."
         )
 
 
@@ -223,7 +223,7 @@ class JointMoments:
             if a < b
         ]
         self = cls(columns, Folds())
-        self._sums = sums.within(self._statistic.coordinates)
+        self._sums = sums.to_coordinates(self._statistic.coordinates)
         return self._set_whitening()
 
     def _set_whitening(self) -> JointMoments:

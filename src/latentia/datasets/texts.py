@@ -19,7 +19,7 @@ from ..passes.formats import (
     reusable,
 )
 from ..reading import Reading, has_columns, open_reading
-from ..system.compressed import uncompressed_name
+from ..system.compressed import strip_compression
 from ..system.scratch import real_path
 from ._metadata import Metadata, read_metadata
 from ._split import check_split, cut_text
@@ -178,7 +178,7 @@ def _cut_texts(texts: Texts, split: str | int) -> Texts:
         )
     parts, names, rows = [], [], []
     for i, (name, text) in enumerate(zip(texts.names, texts.texts, strict=True)):
-        name = uncompressed_name(name)
+        name = strip_compression(name)
         for label, piece in pieces[i] or ([("", text)] if text.strip() else []):
             parts.append(piece)
             names.append(f"{name}, {label}" if label else name)

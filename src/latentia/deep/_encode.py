@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._statistics import BinaryRows, enlarge, put_in_order
 
 MIN_SHARE_ON = 0.6  # share of a unit's members that must be on for the unit to be on
@@ -97,7 +97,7 @@ def _map_rows(rows: BinaryRows, kernel: Any, n_columns: int, n_jobs: int | None)
     def task(start: int, stop: int) -> None:
         results[start // _CHUNK_ROWS] = kernel(start, stop)
 
-    for_chunks(task, rows.n_rows, _CHUNK_ROWS, n_jobs)
+    run_in_chunks(task, rows.n_rows, _CHUNK_ROWS, n_jobs)
     sizes = np.concatenate([np.empty(0, np.int64), *(result[0] for result in results)])
     indices = np.concatenate([np.empty(0, np.int32), *(result[1] for result in results)])
     return BinaryRows(n_columns, np.append(0, np.cumsum(sizes)), indices)

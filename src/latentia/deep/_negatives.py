@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._statistics import BinaryRows, count_ones, enlarge, list_owners, once_and_twice
 
 _ROUNDS = 2
@@ -109,7 +109,7 @@ def _decide_all(
     def task(start: int, stop: int) -> None:
         results[start // 16] = _decide(bits, units, *owners, min_off, *weights, start, stop)
 
-    for_chunks(task, n_columns, 16, n_jobs)
+    run_in_chunks(task, n_columns, 16, n_jobs)
     tables = []
     for part in (0, 2):
         row, column = (

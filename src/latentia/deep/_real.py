@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtr
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 
 _MAX_SEARCHES = 4  # searches of the rows and then of their residuals
 _ROUNDS = 6  # rounds of encoding and regression after each search
@@ -132,7 +132,7 @@ def encode_real(layer: RealLayer, Y: np.ndarray, *, n_jobs: int | None = None) -
         _descend(on, (rows - on @ G) @ weighted.T, gram, price)
         bits[start:stop] = on
 
-    for_chunks(piece, len(Y), _CHUNK_ROWS, n_jobs)
+    run_in_chunks(piece, len(Y), _CHUNK_ROWS, n_jobs)
     return bits
 
 

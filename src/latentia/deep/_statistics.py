@@ -12,7 +12,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from scipy import sparse
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 
 _CHUNK_ROWS = 4096  # rows packed at once; a multiple of 64
 _CHUNK_COLUMNS = 64
@@ -69,7 +69,7 @@ class BinaryRows:
     def bits(self, n_jobs: int | None = None) -> np.ndarray:
         """Packed columns, uint64, shape (n_columns, ceil(n_rows / 64)): bit r % 64 of word r // 64 is row r."""
         packed = np.zeros((self.n_columns, -(-self.n_rows // 64)), np.uint64)
-        for_chunks(lambda a, b: _pack(self.indptr, self.indices, a, b, packed), self.n_rows, _CHUNK_ROWS, n_jobs)
+        run_in_chunks(lambda a, b: _pack(self.indptr, self.indices, a, b, packed), self.n_rows, _CHUNK_ROWS, n_jobs)
         return packed
 
     def table(self) -> sparse.csr_array:
@@ -146,7 +146,7 @@ def cofiring_pairs(firings: BinaryRows, n_jobs: int | None = None) -> Pairs:
             strength.astype(np.float32),
         )
 
-    for_chunks(task, n, _CHUNK_COLUMNS, n_jobs)
+    run_in_chunks(task, n, _CHUNK_COLUMNS, n_jobs)
     if not results:
         results = [(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.float32))]
     first, second, excess, strength = (np.concatenate(parts) for parts in zip(*results, strict=True))
@@ -169,7 +169,7 @@ def pair_dependence(firings: BinaryRows, max_ones: float = 5e6, n_jobs: int | No
         excess = together_of(start, stop) - expected
         sums[start // _CHUNK_COLUMNS] = np.einsum("ij,ij->", excess, excess), expected.sum()
 
-    for_chunks(task, n, _CHUNK_COLUMNS, n_jobs)
+    run_in_chunks(task, n, _CHUNK_COLUMNS, n_jobs)
     beyond, noise = sums.sum(axis=0)
     return float(beyond), float(noise)
 

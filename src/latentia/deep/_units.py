@@ -11,7 +11,7 @@ from numba import njit
 from scipy import sparse
 from scipy.special import gammaln
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._encode import MIN_SHARE_ON, encode, select_unexplained
 from ._statistics import BinaryRows, cofiring_pairs, count_ones, count_together, enlarge, list_owners, once_and_twice
 
@@ -142,7 +142,7 @@ def _grow_all(rows: BinaryRows, first: np.ndarray, second: np.ndarray, n_jobs: i
         for i in range(start, stop):
             members[i], *numbers[i] = _grow(rows.indptr, rows.indices, starts, on, rates, first[i], second[i])
 
-    for_chunks(task, n, 4, n_jobs)
+    run_in_chunks(task, n, 4, n_jobs)
     log_sets = _log_choose(rows.n_columns, np.array([len(columns) for columns in members]))
     gain = numbers[:, 1] - _log_choose(rows.n_rows, numbers[:, 0]) - log_sets
     return CandidateUnits(members, numbers[:, 0].astype(int), gain, numbers[:, 2])
@@ -163,7 +163,7 @@ def measure_units(
         for i in range(start, stop):
             numbers[i] = _measure(rows.indptr, rows.indices, starts, on, rates, units[i].astype(np.int64))
 
-    for_chunks(task, len(units), 16, n_jobs)
+    run_in_chunks(task, len(units), 16, n_jobs)
     sizes = np.array([len(unit) for unit in units], dtype=np.int64)
     code_length = _log_choose(rows.n_rows, numbers[:, 0]) / temper + _log_choose(rows.n_columns, sizes)
     return CandidateUnits(list(units), numbers[:, 0].astype(int), numbers[:, 1] / temper - code_length, numbers[:, 2])
@@ -204,7 +204,7 @@ def _choose_members(
     def task(start: int, stop: int) -> None:
         results[start // 16] = _pair_alone(bits, hidden, starts, owners, rates, min_gain, start, stop)
 
-    for_chunks(task, n_columns, 16, n_jobs)
+    run_in_chunks(task, n_columns, 16, n_jobs)
     unit, column = (np.concatenate(parts) for parts in zip(*results, strict=True))
     order = np.lexsort((column, unit))
     return np.split(column[order], np.searchsorted(unit[order], np.arange(1, n_units)))
@@ -272,7 +272,7 @@ def estimate_edge_doubts(
     def task(start: int, stop: int) -> None:
         _doubt(bits, units, starts, owners, rows.n_rows, prior, temper, start, stop, wrong[start // 16])
 
-    for_chunks(task, n_columns, 16, n_jobs)
+    run_in_chunks(task, n_columns, 16, n_jobs)
     return np.minimum(wrong.sum(axis=0) / np.maximum(np.diff(members.indptr), 1), 1.0)
 
 

@@ -22,7 +22,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .. import _fields as of
 from .._parameters import Choice, Integer, Seed, seed_of
 from .._validation import check_sizes, table_blocks, weighted
-from ..evidence import Check, ComponentView, Evidence, PartErrors, found_again
+from ..evidence import Check, ComponentView, Evidence, PartErrors, mean_repeat_shares
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.base import check_size, fitted, fitting
 from ..fitting.stages import Fitted, Staged, Subset
@@ -126,7 +126,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     undetermined_: Annotated[list[sparse.csr_array], of.sparse_matrix("U# W#", "bool")]
     densities_: Annotated[list[np.ndarray], of.shares("U#")]
     observed_density_: Annotated[float, of.share()]
-    scale_: Annotated[np.ndarray | None, of.numbers("V", of.LEAST)]
+    scale_: Annotated[np.ndarray | None, of.numbers("V", of.MIN_MAGNITUDE)]
     offset_: Annotated[np.ndarray | None, of.numbers("V")]
     noise_: Annotated[np.ndarray | None, of.numbers("V", 0.0)]
     variance_: Annotated[np.ndarray | None, of.numbers("V", 0.0)]
@@ -175,7 +175,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If a parameter is out of its range, or if X has NaN, infinite entries, or with ``input_type="binary"`` others
             than 0 and 1.
         """
-        blocks = table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2)
+        blocks = table_blocks(self, X, reset=True, column_noun="columns", dtype="numeric", min_columns=2)
         return self._fit_stages(weighted(blocks, sample_weight))
 
     def _moments(self, rows: Blocks, folds: Folds) -> _Table:
@@ -201,7 +201,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         elif self.n_splits:
             parts = expected_errors(table.rows, layers, table.group, table.folds, fitted.recovery_of, self.n_jobs)
         else:
-            parts = PartErrors.none()
+            parts = PartErrors.missing()
         described = measure(table.rows, layers, self.n_jobs)
         return checks(NetworkMeasurements(layers, described, parts, len(table.group), self.n_layers)), parts
 
@@ -218,7 +218,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self.n_passes_ = 1 if fitted.moments.folds.leaders is None else 2
         self._warn()
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Compare the columns below units with fits on three quarters of the rows, since halves may lack units."""
         if not self.n_splits:
             return None
@@ -226,9 +226,9 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         for left_out in fitted.folds.splits[0]:
             part = tuple(group for group in fitted.folds.all if group != left_out[0])
             parts.append(ComponentView(_count_paths(fitted.recovery_of(part))))
-        return found_again(ComponentView(_count_paths(fitted.model)), parts)
+        return mean_repeat_shares(ComponentView(_count_paths(fitted.model)), parts)
 
-    def _weighed(self, fitted: Fitted) -> np.ndarray:
+    def _component_shares(self, fitted: Fitted) -> np.ndarray:
         return compute_shares(fitted.model)
 
     def _rows(self, blocks: Blocks) -> tuple[Rows, np.ndarray]:
@@ -284,7 +284,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If X has another number of columns than the data of the fit, or there is no such layer.
         """
         layers = self._layers(layer)
-        blocks = table_blocks(self, X, reset=False, what="columns", dtype="numeric")
+        blocks = table_blocks(self, X, reset=False, column_noun="columns", dtype="numeric")
         return encode_rows(self._rows(blocks)[0], layers, self.n_jobs).table()
 
     @fitted

@@ -73,10 +73,10 @@ class Measurements:
         degrees_of_freedom = max(self.atoms.shape[1] - self.sparsity, 1)
         low, middle, high = (float(q) for q in np.quantile(residuals, _QUANTILES))
         if middle <= _NEGLIGIBLE_SHARE * float(energy.mean()):
-            return Misfit.of(1.0, 1.0, 1.0)
+            return Misfit.from_norms(1.0, 1.0, 1.0)
         spread = (high - low) / float(np.diff(chi2.ppf([_QUANTILES[0], _QUANTILES[2]], degrees_of_freedom))[0])
         noise = middle / float(chi2.median(degrees_of_freedom))
-        return Misfit.of(
+        return Misfit.from_norms(
             2 * degrees_of_freedom * spread**2, 2 * degrees_of_freedom * noise**2, float(energy.mean()) ** 2
         )
 

@@ -156,7 +156,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         "atom_update": Choice("svd", "average"),
         "clique_order": Integer(3, 8),
     }
-    _nouns, _farthest = ("atom", "atoms", "rows"), float(np.sqrt(2))
+    _nouns, _max_distance = ("atom", "atoms", "rows"), float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", -1.0 - of.TOLERANCE, 1.0 + of.TOLERANCE)]
     usage_: Annotated[np.ndarray, of.shares("K")]
     errors_: Annotated[np.ndarray, of.numbers("R", 0.0)]
@@ -260,7 +260,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return the codes of rows."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
     def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> np.ndarray:
         """Return True also for atoms of one feature, which independent heavy-tailed features produce."""
@@ -271,9 +271,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """Compute errors from parts, widened for misfit and joint atoms; and check a half's atoms on other rows."""
         measured = _measure(fitted, self.n_jobs)
         misfit, coherence = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
-        errors = fitted.errors(self.n_splits).widened(misfit.bias(np.sqrt(2 - 2 * coherence)), self._farthest)
+        errors = fitted.errors(self.n_splits).widen(misfit.bias(np.sqrt(2 - 2 * coherence)), self._max_distance)
         joint_shares = measured.joint_shares()
-        errors = errors.widened(np.where(joint_shares > MAX_JOINT_SHARE, _DIRECTION_ERROR, 0.0), self._farthest)
+        errors = errors.widen(np.where(joint_shares > MAX_JOINT_SHARE, _DIRECTION_ERROR, 0.0), self._max_distance)
         checks = dictionary_checks(measured, errors, misfit, joint_shares, _measure_offset(measured.rows))
         if self.n_splits:
             folds: Folds = fitted.moments

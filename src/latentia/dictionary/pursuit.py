@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 
 _ROWS = 512
 _DEPENDENT = 1e-10  # atoms with a smaller squared length beyond the chosen ones depend on these
@@ -74,7 +74,7 @@ def matching_pursuit(
         energy = np.einsum("ij,ij->i", part, part)
         _pursue(part @ atoms.T, gram, energy, tol**2, chosen[first:last], values[first:last], residuals[first:last])
 
-    for_chunks(pursue_rows, n, _ROWS, n_jobs)
+    run_in_chunks(pursue_rows, n, _ROWS, n_jobs)
     return Codes(chosen, values, residuals)
 
 

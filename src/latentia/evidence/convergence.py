@@ -1,4 +1,4 @@
-"""Whether refinement has converged: a fit that is still climbing has a bias that parts of the data share."""
+"""Convergence of refinement: a fit that still climbs has a bias that fits on parts of the data share."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any
 
 from .checks import Check, at_most
 
-_STILL = 0.1  # nats that a step may gain, or all further steps together, where EM has converged
+_MAX_GAIN = 0.1  # nats: EM has converged if the last step, or all further steps together, gain at most this
 
 
 def convergence_checks(refinement: Any, share: float | None = None) -> list[Check]:
-    """One line where a fit was refined: what further steps would gain, or what the last of a given number did.
+    """Report the gain of further steps of a refined fit, or of its last step if their number was given.
 
     Parameters
     ----------
     refinement : Refinement
     share : float, optional
-        Of the log-likelihood, that a step may gain; for refinements that are no EM and stop by that. By default a gain is
-        measured in nats.
+        Share of the log-likelihood that a step may gain, for refinements other than EM that stop by it. By default gains are
+        in nats.
     """
     values = refinement.log_likelihood
     if not len(values):
@@ -25,14 +25,16 @@ def convergence_checks(refinement: Any, share: float | None = None) -> list[Chec
     gain = float(values[-1] - values[-2]) if len(values) > 1 else None
     if share is not None:
         relative = None if gain is None else gain / max(abs(float(values[-1])), 1.0)
-        meaning = f"{len(values)} sweeps; the share of the log-likelihood that the last one gained."
+        meaning = f"{len(values)} sweeps. The last one gained this share of the log-likelihood."
         return [
             Check("refinement has converged", "log-likelihood", relative, at_most(share), meaning, "not in the paper")
         ]
     measured = refinement.remaining if refinement.remaining == refinement.remaining else gain
     meaning = f"{len(values)} steps. " + (
-        "Predicted gain of further ones."
+        "Predicted gain of further steps."
         if refinement.remaining == refinement.remaining
-        else "Gain of the last one. Parts of the data do not show what is left to gain."
+        else "Gain of the last one. Fits on parts of the data do not show the remaining gain."
     )
-    return [Check("EM has converged", "log-likelihood, nats", measured, at_most(_STILL), meaning, "not in the paper")]
+    return [
+        Check("EM has converged", "log-likelihood, nats", measured, at_most(_MAX_GAIN), meaning, "not in the paper")
+    ]

@@ -1,4 +1,4 @@
-"""The ground of every estimator: checked parameters, fits that succeed whole or change nothing, hooks of the evidence."""
+"""Base class of all estimators: checked parameters, fits that succeed completely or change nothing, hooks of the evidence."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from ..passes import Blocks
 from ..passes.blocks import draw_folds
 from ..passes.checkpoint import Identity, keep_fit
 from ..passes.dask import convert_collections
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 
 if TYPE_CHECKING:
     from ..evidence import Evidence
     from ..summaries import Summary, Table
 
-_MOST_DRAWN = 10**8
-_MOST_TRIED = 40  # components, where a smaller number than was asked for is looked for
+_MAX_SAMPLED_ROWS = 10**8  # rows that one call of `sample` may draw
+_MAX_TRIED_COMPONENTS = 40  # largest number of components tried when the requested one cannot be fitted
 
 E = TypeVar("E", bound="Estimator")
 P = ParamSpec("P")
@@ -44,25 +44,25 @@ R = TypeVar("R")
 
 
 class Estimator(BaseEstimator):
-    """Base of the estimators.
+    """Base class of the estimators.
 
-    A family writes its constructor, a table of ``_constraints`` for the parameters that `latentia._parameters.SHARED` does
-    not have, a ``fit`` under `fitting`, and methods that use the model under `fitted`.
+    A family writes its constructor, a table of ``_constraints`` for parameters that `latentia._parameters.SHARED` lacks, a
+    ``fit`` under `fitting`, and methods that use the model under `fitted`.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
     _compared: ClassVar[tuple[str, ...]] = ("components_",)
     """Attributes that `_distances` reads."""
     _nouns: ClassVar[tuple[str, str, str]] = ("component", "components", "rows")
-    """What one component is called, several, and the rows."""
-    _rival: ClassVar[str] = "No rival with other assumptions is known: what all parts of the data miss is not in it."
-    """Whether a second method sees errors that all parts of the data share."""
+    """Singular and plural noun for components, and plural noun for rows."""
+    _rival: ClassVar[str] = "No rival with other assumptions is known: errors that all parts share are not included."
+    """Sentence on a second method that sees errors shared by all parts of the data."""
     _is_compared: bool = False
-    """Whether the evidence chooses this fit's number of components among several."""
+    """True if the evidence compares this fit with fits of other numbers of components."""
     _column_names: Any = None
     reading_: Mapping[str, Any] = MappingProxyType({})
-    """How a command read its file."""
-    n_components: Any  # an int within a fit, whatever leaves a choice to the evidence outside
+    """Options with which a command read its file."""
+    n_components: Any  # an int within a fit; elsewhere also "auto" or a list of numbers
     verbose: Any
     evidence_: Evidence
     _seed: Annotated[int, of.count()]
@@ -71,82 +71,87 @@ class Estimator(BaseEstimator):
     n_passes_: Annotated[int, of.count()]
 
     def _check_parameters(self) -> None:
-        """Raise for values that the constraints allow one by one and not together."""
+        """Raise for combinations of parameters that the constraints allow one by one only."""
 
     def _check_fitted(self) -> None:
-        """Raise for fitted attributes that are right one by one and not together: after `latentia.load` has read them."""
+        """Raise for inconsistent fitted attributes, after `latentia.load` has read them."""
 
     def _columns_compared(self) -> dict[str, Any]:
-        """Return what was chosen beside the number of components, as columns of ``comparison_``."""
+        """Return further choices of the fit as columns of ``comparison_``."""
         return {}
 
     def _candidates(self, *args: Any, **kwargs: Any) -> Sequence[int] | None:
-        """Numbers of components that "auto" compares on the data of ``fit``; None for those that all families have."""
+        """Return the numbers of components that "auto" compares on this data; None for the common list."""
         return None
 
-    def _distances(self, other: Any) -> np.ndarray:
-        """Distance of each component to the nearest one of another fit, shape (K,): of what the evidence says."""
-        return nearest_distances(self.components_, other.components_)  # type: ignore[attr-defined]
+    def _distances(self, fit: Any) -> np.ndarray:
+        """Return the distance of each component to the nearest one of another fit, shape (K,)."""
+        return nearest_distances(self.components_, fit.components_)  # type: ignore[attr-defined]
 
     def _shares(self) -> np.ndarray | None:
-        """What share of the data each component stands for, shape (K,); None if the model has none."""
+        """Return the share of the data of each component, shape (K,); None if the model has none."""
         weights = getattr(self, "weights_", None)
         return weights if isinstance(weights, np.ndarray) and weights.ndim == 1 else None
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of ``fit``, read where they are not tables yet: once for all numbers of components."""
+    def _read_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Read the arguments of ``fit`` that are not tables yet, once for all numbers of components."""
         return args, kwargs
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        """Arguments of ``fit`` for two random halves of the data, for `Evidence.stability`."""
+        """Return the arguments of ``fit`` for two random halves of the data, for `Evidence.stability`."""
         return halves_of_rows(random_state, X=X, **fit_parameters)
 
     def _widths(self) -> dict[str, Any]:
-        """Return numbers of columns, which fits that are compared have in common."""
+        """Return the numbers of columns, which compared fits must share."""
         return {"columns": self.__dict__.get("n_features_in_"), "columns of V": self.__dict__.get("n_features_v_")}
 
     @property
     def nouns(self) -> tuple[str, str, str]:
-        """What one component is called, several, and the rows."""
+        """Singular and plural noun for components, and plural noun for rows."""
         return self._nouns
 
     @property
     def text_vectorizer(self) -> Any:
-        """What counts its words where it was fitted on texts, None elsewhere."""
+        """Vectorizer of a model that was fitted on texts; None for other models."""
         return self.__dict__.get("vectorizer_")
 
     @property
     def n_found(self) -> int | None:
-        """Number of components: what was asked for, or chosen, or is left; None where neither was said."""
+        """Number of components, requested or chosen; None if there is neither."""
         return getattr(self, "n_components_", self.get_params(deep=False).get("n_components"))
 
     @property
     def compared(self) -> list[dict[str, Any]]:
-        """Rows that compare the numbers of components among which the evidence chose; empty where one was asked for."""
+        """Rows of the comparison of numbers of components; empty if one number was requested."""
         return getattr(self, "comparison_", [])
 
     @property
     def column_names(self) -> list[str] | None:
-        """Names of the columns that were fitted, where ``vocabulary``, the table, or the file of a command, has names."""
-        words = vars(self).get("vocabulary")
-        words = sorted(words, key=words.__getitem__) if isinstance(words, Mapping) else words
-        given = words, getattr(self, "feature_names_in_", None), self._column_names, self.reading_.get("columns")
-        found = next((names for names in given if names is not None), None)
-        return None if found is None else [str(name) for name in found]
+        """Names of the fitted columns, from ``vocabulary``, the table, or the file of a command; None without names."""
+        vocabulary = vars(self).get("vocabulary")
+        vocabulary = sorted(vocabulary, key=vocabulary.__getitem__) if isinstance(vocabulary, Mapping) else vocabulary
+        candidates = (
+            vocabulary,
+            getattr(self, "feature_names_in_", None),
+            self._column_names,
+            self.reading_.get("columns"),
+        )
+        column_names = next((names for names in candidates if names is not None), None)
+        return None if column_names is None else [str(name) for name in column_names]
 
     def report(self, path: str | os.PathLike[str], *data: Any, **options: Any) -> Path:
-        """Write what was found, and how far it can be trusted, to one HTML file that works offline.
+        """Write the result, and how far it can be trusted, to one HTML file that works offline.
 
         Parameters
         ----------
         path : path
-            The file appears complete or not at all; one that is there is replaced.
+            The file is written completely or not at all; an existing file is replaced.
         *data
-            What ``fit`` took, by position or name: ``report(path, X)``, ``report(path, X, lengths=lengths)``, ``report(path, U,
-            V, y)``. Without it the page shows what the model alone knows, and says what it lacks.
+            The arguments of ``fit``, by position or name: ``report(path, X)``, ``report(path, X, lengths=lengths)``,
+            ``report(path, U, V, y)``. Without data the page shows what the model alone knows, and names what is missing.
         **options
-            ``title``, ``source`` (where the data came from), ``comparison`` and what else the function of `latentia.report`
-            takes that writes the family's page: ``columns`` or ``vocabulary``, ``names`` and ``texts`` of documents, ...
+            ``title``, ``source`` (origin of the data), ``comparison`` and other options of the family's function in
+            `latentia.report`: ``columns`` or ``vocabulary``, ``names`` and ``texts`` of documents, ...
 
         Returns
         -------
@@ -155,17 +160,17 @@ class Estimator(BaseEstimator):
         return presenters["report"](path, self, *data, **options)
 
     def summary(self, *data: Any, **options: Any) -> Summary:
-        """Say what was found, and how far it can be trusted, as data: what `report` writes, and tables, files and figures show.
+        """Return the result, and how far it can be trusted, as data for reports, tables, files and figures.
 
         Parameters
         ----------
         *data, **options
-            As of `report`. With the data there are tables of its rows as well.
+            As in `report`. With data there are also tables of its rows.
 
         Returns
         -------
         latentia.summaries.Summary
-            Its ``tables`` are dictionaries of names and `latentia.summaries.Table`, each with ``rows()`` and ``to_frame()``.
+            Its ``tables`` map names to `latentia.summaries.Table`, each with ``rows()`` and ``to_frame()``.
         """
         return presenters["summary"](self, *data, **options)
 
@@ -175,47 +180,47 @@ class Estimator(BaseEstimator):
         Returns
         -------
         str
-            Every number in it is the fit's own. What the data were, and why, is yours to add.
+            All numbers come from the fit. Add a description of the data and the question.
         """
         check_is_fitted(self, "evidence_")
         return str(presenters["methods_text"](self))
 
     @property
     def tables(self) -> dict[str, Table]:
-        """The tables of `summary` that need no data: ``model.tables["components"].to_frame()``."""
+        """Tables of `summary` that need no data: ``model.tables["components"].to_frame()``."""
         return self.summary().tables
 
 
 def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
-    """Wrap ``fit`` or one of its kind: parameters are checked first, and the estimator changes only when it has succeeded.
+    """Wrap ``fit`` or a similar method: check parameters first, and change the estimator only after success.
 
-    The method runs on an empty copy, which has the parameters and ``_seed``, and nothing of an earlier fit. Matrix products
-    run in one thread, so that the answer's bits do not depend on the number of BLAS threads.
+    The method runs on an empty copy with the parameters and ``_seed``, without results of an earlier fit. Matrix products run
+    in one thread, so that the bits of the answer do not depend on the number of BLAS threads.
     """
 
     @functools.wraps(fit)
     def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> E:
-        fresh = without_fit(self)
+        fresh = copy_unfitted(self)
         seed = seed_of(fresh.get_params(deep=False).get("random_state", 0))
-        given: Any = fresh._given(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
-        given = convert_collections(fit, *given)
+        arguments: Any = fresh._read_arguments(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
+        arguments = convert_collections(fit, *arguments)
 
         def identity() -> Identity:
-            return Identity.from_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), given)
+            return Identity.from_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), arguments)
 
-        with one_blas_thread(), keep_fit(identity, seed) as fresh._seed:
-            asked = getattr(fresh, "n_components", None)
-            if asked is None or isinstance(asked, numbers.Integral):
+        with single_blas_thread(), keep_fit(identity, seed) as fresh._seed:
+            n_components = getattr(fresh, "n_components", None)
+            if n_components is None or isinstance(n_components, numbers.Integral):
                 empty, fresh = fresh, copy(fresh)
                 try:
-                    fit(fresh, *given[0], **given[1])
+                    fit(fresh, *arguments[0], **arguments[1])
                 except LatentiaError as error:
-                    better = _with_number_that_works(error, empty, fit, *given[0], **given[1])
-                    if better is None:
+                    hinted_error = _suggest_size(error, empty, fit, *arguments[0], **arguments[1])
+                    if hinted_error is None:
                         raise
-                    raise better from error
+                    raise hinted_error from error
             else:
-                fresh = _of_best_size(fresh, fit, *given[0], **given[1])
+                fresh = _fit_best_size(fresh, fit, *arguments[0], **arguments[1])
         self.__dict__ = fresh.__dict__
         evidence = getattr(self, "evidence_", None)
         if evidence is not None and evidence.grade == "not supported" and evidence.measured:
@@ -225,134 +230,137 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
     return wrapper
 
 
-def without_fit(estimator: E) -> E:
-    """An estimator with the same parameters, which are checked, and nothing of a fit."""
+def copy_unfitted(estimator: E) -> E:
+    """Return an unfitted copy of an estimator, with checked parameters."""
     fresh: E = object.__new__(type(estimator))
-    fresh.__dict__.update({name: value for name, value in estimator.__dict__.items() if not _learned(name)})
+    fresh.__dict__.update({name: value for name, value in estimator.__dict__.items() if not _is_fitted_attribute(name)})
     check_parameters(fresh)
     fresh._check_parameters()
     return fresh
 
 
-def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.args, **kwargs: P.kwargs) -> E:
-    """The fit with the number of components which the evidence recommends, where ``n_components`` leaves a choice."""
-    asked = empty.n_components
+def _fit_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.args, **kwargs: P.kwargs) -> E:
+    """Fit all candidate numbers of components and return the fit that the evidence recommends."""
+    requested = empty.n_components
     fits: dict[int, E] = {}
-    heard: dict[int, list[warnings.WarningMessage]] = {}
-    found: list[Size] = []
-    if not isinstance(asked, str):
-        sizes: Iterable[int] = sorted(set(asked))
+    messages_by_size: dict[int, list[warnings.WarningMessage]] = {}
+    results: list[Size] = []
+    if not isinstance(requested, str):
+        sizes: Iterable[int] = sorted(set(requested))
     else:
-        own = empty._candidates(*args, **kwargs)
-        sizes = until_enough(CANDIDATES, found) if own is None else and_beyond(own, found)
+        candidates = empty._candidates(*args, **kwargs)
+        sizes = until_enough(CANDIDATES, results) if candidates is None else and_beyond(candidates, results)
     for size in sizes:
-        one = copy(empty)
-        one.__dict__ = empty.__dict__ | {"n_components": int(size), "_is_compared": True}
+        model = copy(empty)
+        model.__dict__ = empty.__dict__ | {"n_components": int(size), "_is_compared": True}
         try:
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as messages:
                 warnings.simplefilter("always")
-                fit(one, *args, **kwargs)
+                fit(model, *args, **kwargs)
         except LatentiaError as error:
-            if error.parameter != "n_components" or not found:
+            if error.parameter != "n_components" or not results:
                 raise
             break
-        fits[size], heard[size] = one, said
-        found.append(Size.of(size, one.evidence_))
-    size, why = recommend(found, empty._nouns[1])
+        fits[size], messages_by_size[size] = model, messages
+        results.append(Size.from_evidence(size, model.evidence_))
+    size, reason = recommend(results, empty._nouns[1])
     best = fits[size]
     best.evidence_.forget_sizes(fits)
-    for message in heard[size]:
+    for message in messages_by_size[size]:
         warn(cast(Any, message.message), cast(Any, message.category))
     del best._is_compared
     best.__dict__ |= {
-        "n_components": asked, "n_components_": size, "recommendation_": why,
+        "n_components": requested, "n_components_": size, "recommendation_": reason,
         "comparison_": [
-            one.row() | fits[one.n_components]._columns_compared() for one in sorted(found, key=lambda one: one.n_components)
+            model.row() | fits[model.n_components]._columns_compared() for model in sorted(results, key=lambda model:
+            model.n_components)
         ],
     }  # fmt: skip
     return best
 
 
-def _with_number_that_works(
+def _suggest_size(
     error: LatentiaError, empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.args, **kwargs: P.kwargs
 ) -> LatentiaError | None:
-    """Return the error with a number that can be fitted, where it knows the most that the data supports; otherwise None.
+    """Return the error with a number of components that can be fitted, if the error knows a maximum; otherwise None.
 
-    What a fit that failed knows is the rank of its own moments, and those of fewer components may have a lower one. Fits of
-    more than 40 components take long, so that of larger numbers it is said that 40, or fewer, can be fitted.
+    A failed fit knows the rank of its own moments; with fewer components these may have a lower rank. Fits of more than 40
+    components take long, so for larger numbers the hint says that 40, or fewer, can be fitted.
     """
-    supported, asked = error.at_most, getattr(empty, "n_components", None)
-    if error.parameter != "n_components" or supported is None or not isinstance(asked, numbers.Integral):
+    supported, requested = error.at_most, getattr(empty, "n_components", None)
+    if error.parameter != "n_components" or supported is None or not isinstance(requested, numbers.Integral):
         return None
-    plain = {name: 0 for name in ("n_splits", "refine") if hasattr(empty, name)}
-    size = int(asked)
-    most: int | None = supported
+    settings = {name: 0 for name in ("n_splits", "refine") if hasattr(empty, name)}
+    size = int(requested)
+    max_size: int | None = supported
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)
         while size > 1:
-            size = max(1, min(size // 2 if most is None else most, size - 1, _MOST_TRIED))
-            one = copy(empty)
-            one.__dict__ = empty.__dict__ | plain | {"n_components": size}
+            size = max(1, min(size // 2 if max_size is None else max_size, size - 1, _MAX_TRIED_COMPONENTS))
+            model = copy(empty)
+            model.__dict__ = empty.__dict__ | settings | {"n_components": size}
             try:
-                fit(one, *args, **kwargs)
-            except LatentiaError as other:
-                if other.parameter != "n_components":
+                fit(model, *args, **kwargs)
+            except LatentiaError as size_error:
+                if size_error.parameter != "n_components":
                     return None
-                most = other.at_most
+                max_size = size_error.at_most
             else:
-                many = supported > _MOST_TRIED
-                fewer = f"{size} can be fitted." if many else f"Its moments carry fewer: {size} can be fitted."
-                clearer = copy(error)
-                clearer.at_most, clearer.hint = supported if many else size, "" if size == supported else fewer
-                return clearer
+                is_many = supported > _MAX_TRIED_COMPONENTS
+                hint = f"{size} can be fitted." if is_many else f"Its moments carry fewer: {size} can be fitted."
+                hinted = copy(error)
+                hinted.at_most, hinted.hint = supported if is_many else size, "" if size == supported else hint
+                return hinted
     return None
 
 
 def fitted(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
-    """Wrap a method that uses the model: there must have been a fit, and matrix products run in one thread, as in it."""
+    """Wrap a method that uses the model: require a fit, and run matrix products in one thread."""
 
     @functools.wraps(method)
     def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
         check_is_fitted(self)
         try:
-            given: Any = convert_collections(method, args, kwargs, getattr(self, "vectorizer_", None))
-            with one_blas_thread():
-                return method(self, *given[0], **given[1])
+            arguments: Any = convert_collections(method, args, kwargs, getattr(self, "vectorizer_", None))
+            with single_blas_thread():
+                return method(self, *arguments[0], **arguments[1])
         except MemoryError as error:
-            raise LatentiaError(f"The answer does not fit into memory ({error}): ask for less at a time.") from error
+            raise LatentiaError(
+                f"The result does not fit into memory ({error}). Ask for fewer rows at a time."
+            ) from error
 
     return wrapper
 
 
-def _learned(name: str) -> bool:
-    """Whether an attribute is of a fit, not a parameter or one of scikit-learn's settings."""
+def _is_fitted_attribute(name: str) -> bool:
+    """Return True for attributes of a fit, not for parameters or scikit-learn's settings."""
     if name.startswith("_"):
         return not name.startswith(("_sklearn", "_skl_", "_parent_callback", "_metadata"))
     return name.endswith("_")
 
 
 def check_size(n: Any, name: str = "n_samples") -> int:
-    """A number of rows to draw, which is a whole number of at least 1, and not more than memory has."""
+    """Check a number of rows to draw: a whole number of at least 1, at most 10^8."""
     check_parameter(name, n, Integer(1))
-    if n > _MOST_DRAWN:
-        raise LatentiaError(f"{_MOST_DRAWN:,} at a time are the most.", parameter=name, value=n)
+    if n > _MAX_SAMPLED_ROWS:
+        raise LatentiaError(f"expected at most {_MAX_SAMPLED_ROWS:,} rows at a time.", parameter=name, value=n)
     return int(n)
 
 
 def halves_of_rows(random_state: int, **tables: Any) -> list[dict[str, Any]]:
-    """Two random halves of the rows of aligned tables, or of one Blocks, under the names of the tables."""
-    (name, first), *others = tables.items()
+    """Split the rows of aligned tables, or of one Blocks, into two random halves, by the names of the tables."""
+    (name, first), *rest = tables.items()
     if isinstance(first, Blocks):
-        return [{name: half, **dict(others)} for half in first.split(2, random_state)]
+        return [{name: half, **dict(rest)} for half in first.split(2, random_state)]
     n_rows = {key: _count_rows(table, key) for key, table in tables.items()}
     check_same_rows(**n_rows)
-    group = draw_folds(2, random_state).of(np.arange(n_rows[name]))
+    halves = draw_folds(2, random_state).of(np.arange(n_rows[name]))
     tables = {key: sparse.csr_array(table) if sparse.issparse(table) else table for key, table in tables.items()}
-    return [{key: _safe_indexing(t, np.flatnonzero(group == g)) for key, t in tables.items()} for g in (0, 1)]
+    return [{key: _safe_indexing(t, np.flatnonzero(halves == g)) for key, t in tables.items()} for g in (0, 1)]
 
 
 def _count_rows(table: Any, name: str) -> int:
-    """Return the number of rows of what can be cut into rows."""
+    """Return the number of rows of a table or list."""
     shape = getattr(table, "shape", None)
     if shape is None and isinstance(table, (list, tuple)):
         return len(table)

@@ -29,13 +29,13 @@ from .. import _fields as of
 from ..evidence import (
     Check,
     ComponentView,
-    Drawn,
     Evidence,
     PartErrors,
-    doubted,
-    found_again,
+    RealAndSimulated,
+    discount_repeats,
+    mean_repeat_shares,
     neighbour_checks,
-    simulated_checks,
+    simulation_checks,
 )
 from ..exceptions import LatentiaError
 from ..likelihood import Refinement
@@ -45,8 +45,8 @@ from .base import Estimator
 
 Groups: TypeAlias = tuple[int, ...]
 
-_READ = 1000  # rows on which what people read of components is compared
-_CLEARLY = 10.0  # nats by which one optimum must be more likely than another one on the same rows
+_MAX_COMPARED_ROWS = 1000  # rows on which component views are compared
+_MIN_GAIN = 10.0  # nats by which an optimum must be more likely than another one on the same rows
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Subset:
     groups : tuple of int
     folds : Folds
     source : Blocks
-        All rows, or what else has ``group``.
+        All rows, or another object with ``group``.
     """
 
     groups: tuple[int, ...]
@@ -134,43 +134,43 @@ class Fitted:
         """Refine the answer of all rows on some folds; return None if the family does not, or nothing can be gained."""
         if groups not in self._refined_again:
             subset, method = Subset(groups, self.folds, self.rows), self.method
-            is_best = method._is_best(self.model_of(groups), self.model, self.moments, subset, _CLEARLY)
+            is_best = method._is_best(self.model_of(groups), self.model, self.moments, subset, _MIN_GAIN)
             self._refined_again[groups] = None if is_best else method._restart(self.model, self.moments, subset)
         return self._refined_again[groups]
 
     def errors(self, n_splits: int) -> PartErrors:
         """Estimate the error of each component from subsets of the rows.
 
-        The distance of the answer to that of half of the rows has the size of its error. So has root 3 times the distance
-        to that of three quarters, whose variance beyond that of all rows is a third of it. Where noise is so large that
-        answers jump, both overstate the error: halves fall apart before the whole does, and jumps are not to be scaled. The
-        smaller one is taken.
+        The distance between the answers of all rows and of a half has the size of the error. So has root 3 times the distance
+        to the answer of three quarters, whose variance beyond that of all rows is a third of it. If noise is so large that
+        answers jump, both overstate the error: halves fail before the full fit does, and jumps must not be scaled. The result
+        is the smaller one.
 
         Parameters
         ----------
         n_splits : int
-            Splits into halves, at most 3; none gives no errors. ``_cost`` says how many are made, and whether three quarters
-            are too.
+            Number of splits into halves, at most 3; 0 gives no errors. ``_cost`` decides how many are made, and whether three
+            quarters are fitted as well.
         """
         if not n_splits:
-            return PartErrors.none()
+            return PartErrors.missing()
         halves = [half for split in self._splits(n_splits) for half in split]
         distances, reason = self._distances(halves)
         self.compared = [half for half in halves if half in self._models]
         estimates, n_parts, n_failed = [distances] if distances else [], len(halves), len(halves) - len(distances)
         if len(self.folds.all) == 4 and (self.method._cost() == "free" or not distances):
             quarters = [tuple(i for i in self.folds.all if i != g) for g in self.folds.all]
-            distances, later = self._distances(quarters)
-            estimates += [[np.sqrt(3) * errors_of_parts for errors_of_parts in distances]] if distances else []
+            distances, last_reason = self._distances(quarters)
+            estimates += [[np.sqrt(3) * part_errors for part_errors in distances]] if distances else []
             n_parts, n_failed = n_parts + len(quarters), n_failed + len(quarters) - len(distances)
-            reason = later or reason
+            reason = last_reason or reason
         if not estimates:
-            return PartErrors(None, n_parts, n_failed, f"No part of the data can carry the components. {reason}")
+            return PartErrors(None, n_parts, n_failed, f"No part of the data supports the components. {reason}")
         errors = min(
-            (np.mean(errors_of_parts, axis=0) for errors_of_parts in estimates),
-            key=lambda errors_of_parts: float(errors_of_parts.mean()),
+            (np.mean(part_errors, axis=0) for part_errors in estimates),
+            key=lambda part_errors: float(part_errors.mean()),
         )
-        return PartErrors(np.minimum(errors, self.method._farthest), n_parts, n_failed, reason)
+        return PartErrors(np.minimum(errors, self.method._max_distance), n_parts, n_failed, reason)
 
     def halves(self, n_splits: int) -> list[tuple[Any, Any]]:
         """Return pairs of answers for the halves of each split, where both halves can be fitted."""
@@ -191,9 +191,9 @@ class Fitted:
             warnings.simplefilter("ignore")
             for groups in self.compared:
                 with contextlib.suppress(LatentiaError):
-                    half = self._as_fitted(groups)._component_view(self)
+                    half = self._fit_attributes_of(groups)._component_view(self)
                     halves += [] if half is None else [half]
-        return found_again(self.component_view, halves)
+        return mean_repeat_shares(self.component_view, halves)
 
     @cached_property
     def component_view(self) -> ComponentView | None:
@@ -203,11 +203,11 @@ class Fitted:
             return self.method._component_view(self) if self.compared and self.rows is not None else None
 
     @cached_property
-    def compared_rows(self) -> Blocks:
+    def comparison_rows(self) -> Blocks:
         """Sample of the rows on which the answers of subsets are compared."""
-        return Blocks.from_array(*sample_rows(self.rows, _READ))
+        return Blocks.from_array(*sample_rows(self.rows, _MAX_COMPARED_ROWS))
 
-    def _as_fitted(self, groups: Groups) -> Staged:
+    def _fit_attributes_of(self, groups: Groups) -> Staged:
         """Return a copy of the estimator with the fitted attributes of some folds."""
         method, fitted = copy(self.method), copy(self)
         fitted.groups, fitted.model, fitted.recovered = groups, self.model_of(groups), self.recovery_of(groups)
@@ -236,11 +236,11 @@ class Fitted:
         data cannot distinguish them, and their distance is part of the error.
         """
         answer: Any = self.model_of(groups)
-        restarted: Any = self.refined_from_full(groups)
-        if restarted is None:
+        refined: Any = self.refined_from_full(groups)
+        if refined is None:
             return answer
-        gain = restarted.refinement.log_likelihood[-1] - answer.refinement.log_likelihood[-1]
-        return restarted if gain > _CLEARLY else answer
+        gain = refined.refinement.log_likelihood[-1] - answer.refinement.log_likelihood[-1]
+        return refined if gain > _MIN_GAIN else answer
 
 
 def fit_alone(method: Staged, rows: Any, settings: Mapping[str, Any]) -> Fitted:
@@ -252,7 +252,7 @@ def fit_alone(method: Staged, rows: Any, settings: Mapping[str, Any]) -> Fitted:
 
 
 class Staged(Estimator):
-    """Base of the estimators that are fitted in four stages."""
+    """Base class of the estimators that are fitted in four stages."""
 
     refine: Any
     _span: Annotated[ColumnSpan, of.optional(of.Field())]
@@ -260,7 +260,7 @@ class Staged(Estimator):
     """True if ``sample`` draws rows with all of their noise."""
 
     @property
-    def _farthest(self) -> float:
+    def _max_distance(self) -> float:
         """Largest possible distance of two components."""
         return np.inf
 
@@ -282,7 +282,7 @@ class Staged(Estimator):
         """Refine the answer of all rows on a subset; return None where nothing is to be gained."""
         return None
 
-    def _is_best(self, answer: Any, model: Any, moments: Any, subset: Subset, clearly: float) -> bool:
+    def _is_best(self, answer: Any, model: Any, moments: Any, subset: Subset, min_gain: float) -> bool:
         """Return True if a few steps show that ``_restart`` cannot be more likely by so many nats than ``answer``."""
         return False
 
@@ -312,15 +312,15 @@ class Staged(Estimator):
         raise NotImplementedError
 
     def _component_view(self, fitted: Fitted) -> ComponentView | None:
-        """Return the view of the components on ``fitted.compared_rows``; None for an estimator of a single number."""
+        """Return the view of the components on ``fitted.comparison_rows``; None for an estimator of a single number."""
         if not hasattr(self, "predict_proba") or not isinstance(fitted.rows, Blocks):
             return None
-        return ComponentView(np.asarray(self.predict_proba(fitted.compared_rows)).T)
+        return ComponentView(np.asarray(self.predict_proba(fitted.comparison_rows)).T)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
-        """Return some rows, and as many drawn from the model with their design; None if the family cannot draw rows.
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
+        """Return some rows, and as many simulated ones of the same design; None if the family cannot simulate rows.
 
-        By default those of ``sample``, where that has an estimator of complete tables.
+        The default uses ``sample``, for estimators of complete tables.
         """
         sample = getattr(self, "sample", None)
         if sample is None or not self._draws_rows or not isinstance(fitted.rows, Blocks):
@@ -328,15 +328,15 @@ class Staged(Estimator):
         rows = sample_rows(fitted.rows)[0]
         if not isinstance(rows, np.ndarray) or rows.ndim != 2 or np.isnan(rows).any():
             return None
-        drawn = sample(len(rows), random_state=rng)
-        drawn = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn, dtype=np.float64)
-        return Drawn(rows, drawn, self.column_names or ()) if drawn.shape == rows.shape else None
+        simulated = sample(len(rows), random_state=rng)
+        simulated = np.asarray(simulated[0] if isinstance(simulated, tuple) else simulated, dtype=np.float64)
+        return RealAndSimulated(rows, simulated, self.column_names or ()) if simulated.shape == rows.shape else None
 
-    def _weighed(self, fitted: Fitted) -> np.ndarray | None:
+    def _component_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Return the share of the data of each component, shape (K,), if no fitted attribute holds it."""
         return None
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Return how much of each component repeats on other rows, shape (K,)."""
         return fitted.found_again()
 
@@ -344,16 +344,18 @@ class Staged(Estimator):
         """Return True, or a mask of components, where rows without components could give the same answer on halves."""
         return any(check.role == "veto" and check.holds is False for check in checks)
 
-    def _fit_in_span(self, rows: Any, *more: Any) -> Self:
+    def _fit_in_span(self, rows: Any, *further_tables: Any) -> Self:
         """Fit on the informative columns; `_widen` then adds the entries of all other columns."""
-        span = self._span_of(rows, more)
+        span = self._span_of(rows, further_tables)
         if span is None:
-            return self._fit_rows(rows, *more)
-        return self._fit_columns(span, lambda: self._fit_rows(*(span.reduce(table) for table in (rows, *more))))
+            return self._fit_rows(rows, *further_tables)
+        return self._fit_columns(
+            span, lambda: self._fit_rows(*(span.reduce(table) for table in (rows, *further_tables)))
+        )
 
-    def _span_of(self, rows: Any, more: Sequence[Any]) -> ColumnSpan | None:
+    def _span_of(self, rows: Any, further_tables: Sequence[Any]) -> ColumnSpan | None:
         """Return the informative columns, or None if all are."""
-        return span_of(rows, more=more)
+        return span_of(rows, further_tables=further_tables)
 
     def _fit_columns(self, span: ColumnSpan, fit: Callable[[], object]) -> Self:
         """Call a function that fits the informative columns, and add the entries of all other columns."""
@@ -367,7 +369,7 @@ class Staged(Estimator):
         self.evidence_.bind(self)
         return self
 
-    def _fit_rows(self, rows: Any, *more: Any) -> Self:
+    def _fit_rows(self, rows: Any, *further_tables: Any) -> Self:
         """Fit on rows as they are."""
         return self._fit_stages(rows)
 
@@ -375,12 +377,12 @@ class Staged(Estimator):
         """Add entries of all other columns to the fitted arrays."""
         raise NotImplementedError
 
-    def _simulated_checks(self, fitted: Fitted) -> list[Check]:
-        """Compare rows that are drawn from the model with real ones."""
+    def _simulation_checks(self, fitted: Fitted) -> list[Check]:
+        """Compare rows simulated by the model with real ones."""
         if fitted.rows is None or not getattr(self, "n_splits", 0):
             return []
-        tables = self._real_and_drawn(fitted, np.random.default_rng([self._seed, 107]))
-        return [] if tables is None else simulated_checks(tables, self._seed, self._nouns[2].removesuffix("s"))
+        tables = self._real_and_simulated(fitted, np.random.default_rng([self._seed, 107]))
+        return [] if tables is None else simulation_checks(tables, self._seed, self._nouns[2].removesuffix("s"))
 
     def _fit_stages(self, rows: Any, exact: Any = None, folds: Folds | None = None) -> Self:
         """Run the stages in order; ``exact`` moments replace those of the rows, which may then be None."""
@@ -390,16 +392,16 @@ class Staged(Estimator):
         evidence = self._checks(fitted)
         if not isinstance(evidence, Evidence):
             checks, parts = evidence
-            evidence = Evidence(checks, parts.errors, shares=self._weighed(fitted))
+            evidence = Evidence(checks, parts.errors, shares=self._component_shares(fitted))
         components = evidence.of_components
         components.rival = fitted.rival
-        components.checks = self._simulated_checks(fitted) + components.checks
+        components.checks = self._simulation_checks(fitted) + components.checks
         if components.found_again is None:
-            repeated = self._found_again(fitted)
-            if repeated is not None:
-                components.found_again = doubted(repeated, self._may_be_nothing(fitted, components.checks))
+            repeats = self._repeat_shares(fitted)
+            if repeats is not None:
+                components.found_again = discount_repeats(repeats, self._may_be_nothing(fitted, components.checks))
         if fitted.rows is None:
-            evidence.missing = components.missing = "Kept moments have no rows to measure it on: fit the rows."
+            evidence.missing = components.missing = "Kept moments have no rows for this measurement: fit the rows."
         if fitted.component_view is not None:
             components.checks += neighbour_checks(fitted.component_view, folds.stretch)
         self.evidence_ = evidence.bind(self)

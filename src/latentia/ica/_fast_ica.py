@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from ..likelihood.rows import merged
+from ..likelihood.rows import merge_sums
 from ..moments import Coordinates
 from ..passes import Block, Blocks, accumulate
 
@@ -127,4 +127,4 @@ class _IterationStatistic:
         return state
 
     def merge(self, first: _IterationSums, second: _IterationSums) -> _IterationSums:
-        return merged(first, second)
+        return merge_sums(first, second)

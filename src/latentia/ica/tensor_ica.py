@@ -27,8 +27,8 @@ from .._validation import number_table, table_blocks, weighted
 from ..evidence import (
     Check,
     ComponentView,
-    Drawn,
     PartErrors,
+    RealAndSimulated,
     TensorMeasured,
     above,
     at_most,
@@ -197,7 +197,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         "n_components": OrNone(Integer(1)), "whiten": Choice("unit-variance", "arbitrary-variance", False),
         "noise": OrNone(Choice("auto", "gaussian")),
     }  # fmt: skip
-    _compared, _farthest, _spare = ("components_", "mixing_"), 1.0, _OVERSAMPLE
+    _compared, _max_distance, _spare = ("components_", "mixing_"), 1.0, _OVERSAMPLE
     _nouns = ("source", "sources", "rows")
     components_: Annotated[np.ndarray, of.numbers("K V")]
     mixing_: Annotated[np.ndarray, of.numbers("V K")]
@@ -298,7 +298,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         sums = accumulate(rows, statistic, **options)
         return _Moments.from_sums(columns, size, statistic, sums, n_passes + 2, self.whiten is False)
 
-    def _of_sums(self, sums: FramedSums | WideSums) -> _Moments:
+    def _moments_from_sums(self, sums: FramedSums | WideSums) -> _Moments:
         """Compute the moments from kept sums."""
         columns = sums.columns
         size = self._count(columns)
@@ -307,7 +307,9 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             sums.principal(size + _OVERSAMPLE, 1.0) if is_reduced else Coordinates(columns.mean, np.diag(scale))
         )
         statistic = FourthMoments(coordinates, Folds())
-        moments = _Moments.from_sums(columns, size, statistic, sums.within(coordinates), 1, self.whiten is False)
+        moments = _Moments.from_sums(
+            columns, size, statistic, sums.to_coordinates(coordinates), 1, self.whiten is False
+        )
         return replace(moments, lift=sums.lift(coordinates)) if isinstance(sums, WideSums) else moments
 
     def _recover(self, moments: _Moments, subset: Subset, full_fit: _Recovery | None) -> _Recovery:
@@ -355,8 +357,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             # Later digits are rounding errors.
             distances = np.round(_crosstalk(recovery.rival.matrix @ fitted.model.inverse), 4)
             tolerance = (_RIVAL_FACTOR * parts.errors) ** 2
-            parts = parts.widened(np.sqrt(np.maximum(distances**2 - tolerance, 0.0)), self._farthest)
-        parts = parts.widened(np.full(moments.size, cumulant.bias), self._farthest)
+            parts = parts.widen(np.sqrt(np.maximum(distances**2 - tolerance, 0.0)), self._max_distance)
+        parts = parts.widen(np.full(moments.size, cumulant.bias), self._max_distance)
         if parts.errors is not None:
             parts = replace(parts, errors=np.maximum(parts.errors, cumulant.rotation_error))
         return [*_checks(recovery, moments, parts, cumulant), *_check_convergence(fitted.model)], parts
@@ -366,9 +368,9 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return the sources of rows."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, signed=True)
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, signed=True)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated:
         """Return sources, and sources that are permuted across rows: independent with the same distributions.
 
         Noise of twice the expected error hides the crosstalk that this error explains.
@@ -379,7 +381,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         sources = sources + spread * rng.standard_normal(sources.shape)
         sources, other_sources = np.array_split(sources, 2)
         names = [f"source {k}" for k in range(sources.shape[1])]
-        return Drawn(sources, rng.permuted(other_sources, axis=0), names)
+        return RealAndSimulated(sources, rng.permuted(other_sources, axis=0), names)
 
     def _distance(self, first: _Unmixing, second: _Unmixing, moments: _Moments) -> np.ndarray:
         return _crosstalk(second.matrix @ first.inverse)

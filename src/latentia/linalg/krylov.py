@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 from .orthonormal import cholesky_qr
 
 Apply = Callable[[np.ndarray], np.ndarray]
@@ -112,7 +112,7 @@ def converged_eigenspace(apply: Apply, start: np.ndarray) -> tuple[np.ndarray, n
     vectors : ndarray of shape (n, m), orthonormal columns
     """
     n, width = start.shape
-    with one_blas_thread():  # the number of BLAS threads may change the bits
+    with single_blas_thread():  # the number of BLAS threads may change the bits
         if n <= max(_DENSE, 3 * width):
             dense = np.array([apply(column) for column in np.eye(n)])
             values, vectors = np.linalg.eigh((dense + dense.T) / 2)

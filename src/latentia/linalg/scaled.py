@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 from .krylov import outlying_eigenpairs
 from .sparse import sparse_product, sum_lowered_squares
 
@@ -162,7 +162,7 @@ def scaled_eigenspace(
         image -= center @ (together * (center.T @ block))
         return image
 
-    with one_blas_thread():  # idle BLAS threads would spin during the product with the counts
+    with single_blas_thread():  # idle BLAS threads would spin during the product with the counts
         observed, vectors = outlying_eigenpairs(
             apply,
             size,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 
 _ENTRIES = 1 << 18  # entries of a task: rows of frequent words are long
 
@@ -18,7 +18,7 @@ def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -
     out = np.zeros((table.shape[0], columns.shape[1]), columns.dtype)
     data, indices, indptr = table.data, table.indices, table.indptr
     ends = row_pieces(table)
-    for_chunks(
+    run_in_chunks(
         lambda i, _: _product(data, indices, indptr, columns, out, ends[i], ends[i + 1]), len(ends) - 1, 1, n_jobs
     )
     return out
@@ -56,7 +56,7 @@ def ratio_product(
     def task(i: int, _: int) -> None:
         sums[i] = _multiply_ratios(data, indices, indptr, row_factor, column_factor, image, ends[i], ends[i + 1])
 
-    for_chunks(task, len(sums), 1, n_jobs)
+    run_in_chunks(task, len(sums), 1, n_jobs)
     return image, float(sums.sum())
 
 
@@ -69,7 +69,7 @@ def sum_lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = No
     def task(i: int, _: int) -> None:
         sums[i] = _sum_lowered(data, indices, indptr, weights, ends[i], ends[i + 1])
 
-    for_chunks(task, len(sums), 1, n_jobs)
+    run_in_chunks(task, len(sums), 1, n_jobs)
     return float(sums.sum())
 
 

@@ -90,7 +90,7 @@ class Estimate:
     space: ScaledSpace
     components: np.ndarray | None = None
     mixing: np.ndarray | None = None
-    refinement: Refinement = field(default_factory=Refinement.none)
+    refinement: Refinement = field(default_factory=Refinement.no_steps)
 
     def matrix(self, n_jobs: int | None) -> SymmetricMatrix:
         return SymmetricMatrix(self.model, self.components is not None, n_jobs)

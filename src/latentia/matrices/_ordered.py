@@ -28,7 +28,7 @@ from .. import _fields as of
 from ..evidence import Check, above, at_least, at_most, equal_to
 from ..exceptions import LatentiaError
 from ..moments import split_counts
-from ..system.threads import for_chunks, one_blas_thread
+from ..system.threads import run_in_chunks, single_blas_thread
 from ._scaled_pairs import SingularSpace, compute_singular_space
 
 _TILE = 512
@@ -155,7 +155,7 @@ class AsymmetricMatrix:
         if (self.discounted is None) is not (self.given_up is None):
             raise LatentiaError("_matrix.discounted and _matrix.given_up do not fit together")
         for name, values in (("sums", self.sums), ("marginals", self.marginals)):  # divisors of entries
-            if not values.any() or values[values > 0].min() < of.LEAST:
+            if not values.any() or values[values > 0].min() < of.MIN_MAGNITUDE:
                 raise LatentiaError(f"_matrix.{name} are zero")
 
 
@@ -247,8 +247,8 @@ def _compute_row_sums(matrix: AsymmetricMatrix, n_jobs: int | None) -> np.ndarra
             np.maximum(tile, floor, out=tile)
             out[start:stop] += tile @ weights[first : first + _TILE]
 
-    with one_blas_thread():
-        for_chunks(task, len(out), _TILE, n_jobs)
+    with single_blas_thread():
+        run_in_chunks(task, len(out), _TILE, n_jobs)
     return out * matrix.row_shares
 
 

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_svd, sparse_product
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 
 _N_PASSES = 4  # passes of the block Krylov method
 
@@ -115,7 +115,7 @@ def compute_singular_space(
         (1 / np.sqrt(scale), shares / np.sqrt(scale)) for shares, scale in ((rows, row_scale), (columns, column_scale))
     ]
     scaled = _CountOperator(counts / total, transposed / total, sides[0], sides[1], n_jobs)
-    with one_blas_thread():  # threads of BLAS would keep spinning during products with the counts
+    with single_blas_thread():  # threads of BLAS would keep spinning during products with the counts
         left_vectors, observed, right = block_krylov_svd(scaled, k, n_passes=_N_PASSES, random_state=random_state)
     values = np.sqrt(np.maximum(observed**2 - edge**2, 0.0))
     return SingularSpace(rows, columns, row_scale, column_scale, left_vectors, right.T, observed, values, float(edge))

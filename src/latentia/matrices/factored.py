@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .. import _fields as of
-from ..system.threads import for_chunks, one_blas_thread
+from ..system.threads import run_in_chunks, single_blas_thread
 
 _TILE_SHAPE = (256, 1024)
 
@@ -54,8 +54,8 @@ class LowRankProduct:
             for columns in _slice_columns(self.size):
                 out[start:stop] += self._tile(mapped, row_limits, columns).sum(axis=1)
 
-        with one_blas_thread():
-            for_chunks(task, self.size, _TILE_SHAPE[0], n_jobs)
+        with single_blas_thread():
+            run_in_chunks(task, self.size, _TILE_SHAPE[0], n_jobs)
         return out
 
     def _tile(self, mapped_rows: np.ndarray, row_limits: np.ndarray | None, columns: slice) -> np.ndarray:
@@ -79,8 +79,8 @@ def total_distance(first: Any, second: Any, scales: tuple[float, float], n_jobs:
             tile -= second.rows(slice(start, stop), columns) * scales[1]
             sums[start // _TILE_SHAPE[0]] += np.abs(tile, out=tile).sum()
 
-    with one_blas_thread():
-        for_chunks(task, size, _TILE_SHAPE[0], n_jobs)
+    with single_blas_thread():
+        run_in_chunks(task, size, _TILE_SHAPE[0], n_jobs)
     return float(sums.sum())
 
 

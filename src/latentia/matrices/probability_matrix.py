@@ -195,7 +195,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     (2, 500)
     """
 
-    _compared, _farthest = ("_matrix",), 2.0
+    _compared, _max_distance = ("_matrix",), 2.0
     _nouns = ("matrix", "matrices", "pairs")
     _constraints: ClassVar = {
         "n_components": Integer(1),  # an upper end: shrinkage finds the rank
@@ -273,7 +273,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     def _read(self, C: Any, *, reset: bool = True) -> sparse.csr_array:
         return read_square_counts(C) if self.symmetric else read_pair_counts(C)
 
-    def _summed(self, rows: sparse.csr_array, like: PairSums | None) -> PairSums:
+    def _sum_rows(self, rows: sparse.csr_array, like: PairSums | None) -> PairSums:
         return PairSums.from_counts(rows)
 
     def _fit_sums(self, sums: PairSums, rows: Any) -> ProbabilityMatrix:
@@ -374,7 +374,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
             )
         return checks, replace(parts, errors=np.array([error]))
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Compare the excess of random cells over chance between the fit and its halves."""
         halves = [half for pair in fitted.halves(min(self.n_splits, 1)) for half in pair]
         if not halves:
@@ -540,7 +540,7 @@ def _set_asymmetric_attributes(
         space.right_vectors[:, :n_kept] * roots,
     )
     model._communities = WordClusters(space.left_vectors * space.observed, matrix.marginals, model._seed)
-    model._set_refinement_attributes(Refinement.none())
+    model._set_refinement_attributes(Refinement.no_steps())
 
 
 def _check_size(model: ProbabilityMatrix, counts: sparse.csr_array) -> None:

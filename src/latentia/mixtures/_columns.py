@@ -38,7 +38,7 @@ _MAX_CATEGORIES = 20  # or half the number of rows, if that is larger
 class Kinds:
     """Allowed values of ``distribution``: one kind for all features, or kinds of columns."""
 
-    needed: str = (
+    expectation: str = (
         "use one of 'bernoulli', 'gaussian', 'mixed', or a list or dict that says 'gaussian', 'categorical' or 'poisson' of "
         "columns"
     )
@@ -385,13 +385,13 @@ def _find_independent_columns(columns: Sequence[Column], kinds: Sequence[str]) -
         Blocks.from_array(np.column_stack([_encode_cells(*pair) for pair in zip(columns, kinds, strict=True)]))
     )
     if span is not None:
-        sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
+        sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.dependent_columns}
         if len(span.kept) < 3:  # The fit needs three views, and rows without noise have fewer independent columns.
             restored = [j for j in sources if len(sources[j])]
         else:  # Linear combinations of category codes mean nothing.
             codes = np.array(kinds) == "categorical"
             restored = [j for j in sources if len(sources[j]) > 1 and codes[[j, *sources[j]]].any()]
-        span = span.with_columns(np.array(restored, int))
+        span = span.keep_columns(np.array(restored, int))
     if span is None:
         return list(range(len(columns)))
     span.tell([column.name for column in columns], entries=False)

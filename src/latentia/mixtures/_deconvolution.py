@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..effects import Memberships
 from ..exceptions import LatentiaError
-from ..likelihood.rows import scaled_exp
+from ..likelihood.rows import scale_exp
 
 _MAX_STEPS, _MIN_CHANGE = 500, 1e-7  # steps of EM for the shares, and the change at which it stops
 _MAX_MISSED = 0.1  # largest share of a class to correct for; halves with different classes would suggest more
@@ -52,17 +52,17 @@ class ClassMemberships(Memberships):
         """Sum the products of memberships: a row belongs to one class, so that w w' is diag(w)."""
         return np.diag(self.shares[rows].sum(axis=0))
 
-    def disturbed(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
+    def perturb_squares(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
         return np.diag(error @ second.diagonal())
 
-    def applied(self, coefficients: np.ndarray) -> np.ndarray:
+    def apply_squares(self, coefficients: np.ndarray) -> np.ndarray:
         return self.shares * coefficients
 
 
 def correct_memberships(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute the probabilities of the rows' classes, and the corrected memberships, both (n, K)."""
     n, k = log_density.shape
-    density, shares = scaled_exp(log_density)[0], np.full(k, 1 / k)
+    density, shares = scale_exp(log_density)[0], np.full(k, 1 / k)
     density[density.max(axis=1) == 0] = 1.0  # Impossible rows belong to no class in particular.
     for _ in range(_MAX_STEPS):
         total, previous = density @ shares, shares

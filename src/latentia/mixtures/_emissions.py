@@ -19,7 +19,7 @@ from ..evidence import Check, at_most
 from ..exceptions import LatentiaError
 from ..likelihood import Distributions, Expected, Gaussians, Rates, Update, Values, independent_features
 from ..likelihood.products import ProductMixtureUpdate, observed_sums, product_log_density
-from ..likelihood.rows import MixtureSums, add_rows, log, merged, normalised, responsibilities
+from ..likelihood.rows import MixtureSums, add_rows, log, merge_sums, normalised, responsibilities
 from ..passes import Block
 from ._columns import Columns
 
@@ -319,7 +319,7 @@ class MultiKindUpdate:
         return add_rows(state, posterior.sum(axis=0), log_likelihood)
 
     def merge(self, first: MixtureSums, second: MixtureSums) -> MixtureSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
         emissions, parts, mass = self.emissions, list[Expected](), sums.mass

@@ -18,7 +18,7 @@ from ..evidence import (
     error_checks,
     separation_limit,
     tensor_checks,
-    whitened_noise,
+    whiten_noise,
 )
 from ..likelihood import Refined
 from ..metrics import nearest_other_distance, nearest_others
@@ -85,7 +85,7 @@ def build_checks(refined: Refined, measured: MixtureMeasurements, parts: PartErr
             "component",
             n_rows=moments.sum_groups(moments.folds.all).n,
         ),
-        *([] if measured.compute_misfit is None else measured.compute_misfit.checks(what="components")),
+        *([] if measured.compute_misfit is None else measured.compute_misfit.checks(noun="components")),
         *convergence_checks(refined.refinement),
         *([] if measured.recovered is None else tensor_checks(_measure_tensor(measured.recovered, moments))),
         *([] if measured.roundness is None else [measured.roundness]),
@@ -140,7 +140,7 @@ def _measure_tensor(recovered: Recovered, moments: Moments) -> TensorMeasured:
         stable=recovered.decomposition.info.stable,
         samples=moments.sum_groups(moments.folds.all).n,
         n_directions=len(recovered.decomposition.weights) - 1,
-        noise=whitened_noise(
+        noise=whiten_noise(
             recovered.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third)
         ),
     )

@@ -13,16 +13,16 @@ from scipy.spatial.distance import cdist
 
 from .. import _fields as of
 from .._validation import weighted_mean
-from ..evidence import ComponentView, Drawn
+from ..evidence import ComponentView, RealAndSimulated
 from ..fitting.base import fitted
-from ..fitting.covariates import WithCovariates
+from ..fitting.covariates import CovariateEffects
 from ..fitting.stages import Fitted
 from ..likelihood import normalised
 from ..passes import sample_rows
 from ._deconvolution import ClassMemberships, measure_confusions
 
 
-class MixtureMethods(WithCovariates):
+class MixtureMethods(CovariateEffects):
     """Base of mixtures: a subclass gives joint log-densities and the number of free parameters."""
 
     weights_: Annotated[np.ndarray, of.distributions("K")]
@@ -44,14 +44,14 @@ class MixtureMethods(WithCovariates):
 
     def _component_view(self, fitted: Fitted) -> ComponentView | None:
         """Return the probabilities of the rows' components."""
-        return ComponentView(self.predict_proba(fitted.compared_rows).T)
+        return ComponentView(self.predict_proba(fitted.comparison_rows).T)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         """Return complete rows of numbers and simulated ones, if the mixture is Gaussian."""
         rows, mixture = sample_rows(fitted.rows)[0], getattr(self, "_mixture", None)
         if mixture is None or self._gaps is not None or sparse.issparse(rows):
             return None
-        return Drawn(np.asarray(rows), mixture.draw(len(rows), rng)[0], self.column_names or ())
+        return RealAndSimulated(np.asarray(rows), mixture.draw(len(rows), rng)[0], self.column_names or ())
 
     def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> np.ndarray:
         """Fit the mixture, and return the most probable component of every row, shape (n_rows,).
@@ -74,7 +74,7 @@ class MixtureMethods(WithCovariates):
         k = len(self.weights_)
         return ClassMemberships(self._log_densities(X), vars(self).get("_confusions", np.empty((0, k, k))))
 
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         return np.eye(len(self.weights_))[self.predict(X)]
 
     def _log_densities(self, X: Any) -> np.ndarray:
@@ -86,8 +86,8 @@ class MixtureMethods(WithCovariates):
         k, halves = len(self.weights_), [half for pair in fitted.halves(n_splits) for half in pair] if n_splits else []
         self._confusions = np.empty((0, k, k))
         if halves:
-            densities = [self._copy_with_answer(fitted, half)._log_densities(fitted.compared_rows) for half in halves]
-            self._confusions = measure_confusions(self._log_densities(fitted.compared_rows), densities)
+            densities = [self._copy_with_answer(fitted, half)._log_densities(fitted.comparison_rows) for half in halves]
+            self._confusions = measure_confusions(self._log_densities(fitted.comparison_rows), densities)
 
     def _copy_with_answer(self, fitted: Fitted, answer: Any) -> Self:
         """Return a copy of the estimator with another answer."""

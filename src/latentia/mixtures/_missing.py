@@ -20,7 +20,7 @@ from scipy import sparse
 from .._entries import missing_entries
 from .._validation import check_gaps
 from ..evidence import Check, missing_checks
-from ..likelihood import GivenCells, log, normalised
+from ..likelihood import MissingCells, log, normalised
 from ..linalg import complete_table
 from ..passes import Blocks
 from ._moves import Shape
@@ -40,10 +40,10 @@ def log_density(mixture: Mixture, rows: Any, row_numbers: np.ndarray) -> np.ndar
     return density
 
 
-def _condition_cells(mixture: Mixture, rows: np.ndarray, gaps: np.ndarray) -> GivenCells:
+def _condition_cells(mixture: Mixture, rows: np.ndarray, gaps: np.ndarray) -> MissingCells:
     means, _, variance, covariances, _ = mixture
     spread = np.repeat(variance[:, None], means.shape[1], axis=1) if covariances is None else covariances
-    return GivenCells(means, spread, rows, gaps)
+    return MissingCells(means, spread, rows, gaps)
 
 
 @dataclass(frozen=True)

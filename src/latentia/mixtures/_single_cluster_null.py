@@ -20,7 +20,7 @@ from sklearn.covariance import oas
 
 from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
-from ..likelihood import log, normalised, one_gaussian
+from ..likelihood import log, normalised, single_gaussian
 from ..passes import Blocks, Folds, content_keys, sample_rows
 from ._nulls import MAX_ROWS, build_null_checks, simulate_null_gains
 from ._rows import Mixture
@@ -122,7 +122,7 @@ def _measure_gain(mixture: Mixture, rows: np.ndarray, other_rows: np.ndarray) ->
 
 def _score_rows(mixture: Mixture, rows: Any) -> tuple[np.ndarray, np.ndarray]:
     """Score rows under a mixture and under one Gaussian, in log-densities."""
-    return _log_density(mixture, rows), one_gaussian(rows, rows.shape[0])[0]
+    return _log_density(mixture, rows), single_gaussian(rows, rows.shape[0])[0]
 
 
 def _log_density(mixture: Mixture, rows: Any) -> np.ndarray:

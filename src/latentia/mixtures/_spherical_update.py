@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ..likelihood import Distributions, Expected, Gaussians, Values
-from ..likelihood.rows import MixtureSums, add_rows, merged, responsibilities
+from ..likelihood.rows import MixtureSums, add_rows, merge_sums, responsibilities
 from ..passes import Block
 
 
@@ -73,7 +73,7 @@ class SphericalMixtureUpdate:
         return add_rows(state, mass, log_likelihood)
 
     def merge(self, first: MixtureSums, second: MixtureSums) -> MixtureSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
         gaussians = Gaussians(

@@ -36,15 +36,15 @@ def find_view_span(blocks: Blocks, assumes_within: bool) -> ColumnSpan | None:
     if span is None:
         return None
     views = np.repeat(np.arange(len(widths)), widths)
-    sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.left_out}
+    sources = {int(j): span.kept[span.weights[[j]].indices] for j in span.dependent_columns}
     dependent = [j for j in sources if len(sources[j])]
     # In rows without noise each view may determine all others.
     if set(views[dependent]) - set(views[span.kept]):
-        return span.with_columns(np.array(dependent))
+        return span.keep_columns(np.array(dependent))
     if assumes_within:
         return span
     combined = [j for j in dependent if len(sources[j]) > 1 and (views[sources[j]] == views[j]).all()]
-    return span.with_columns(np.array(combined, int))
+    return span.keep_columns(np.array(combined, int))
 
 
 def select_by_view(span: ColumnSpan, widths: Sequence[int]) -> list[np.ndarray]:

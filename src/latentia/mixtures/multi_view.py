@@ -29,7 +29,7 @@ from ..evidence import (
     TensorMeasured,
     ViewMisfits,
     convergence_checks,
-    counted_parameters,
+    count_parameters,
     error_checks,
     missing_checks,
     separation_limit,
@@ -49,14 +49,14 @@ from ..moments import (
     ViewMoments,
     ViewSums,
     common_frame,
-    filled,
+    fill_missing,
     frame_noise,
     independent_rows,
-    left_across_views,
-    left_of_tensor,
-    left_within_views,
     observed_columns,
     principal_coordinates,
+    residual_across_views,
+    residual_within_views,
+    tensor_residual,
 )
 from ..passes import Blocks, Folds, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
@@ -213,8 +213,8 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
     _compared = ("means_", "_scales", "_layout", "_columns")
     n_features_in_: Annotated[int, of.optional(of.count())]
     means_: Annotated[list[np.ndarray], of.numbers("K #")]
-    variances_: Annotated[list[np.ndarray], of.optional(of.numbers("K #", of.LEAST))]
-    _scales: Annotated[list[np.ndarray], of.numbers("#", of.LEAST)]
+    variances_: Annotated[list[np.ndarray], of.optional(of.numbers("K #", of.MIN_MAGNITUDE))]
+    _scales: Annotated[list[np.ndarray], of.numbers("#", of.MIN_MAGNITUDE)]
     _layout: _Layout
     _columns: Annotated[Columns | None, of.optional(of.Field())] = None
 
@@ -285,7 +285,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         self._layout, self._span = layout, span
         self.means_ = layout.split(span.points(np.hstack(self.means_)))
         if "variances_" in vars(self):
-            self.variances_ = layout.split(np.maximum(span.variances(np.hstack(self.variances_)), of.LEAST))
+            self.variances_ = layout.split(np.maximum(span.variances(np.hstack(self.variances_)), of.MIN_MAGNITUDE))
         self._scales = [
             _standard_deviations(statistics.moments) for statistics in observed_columns(rows, n_jobs=self.n_jobs)
         ]
@@ -344,7 +344,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         sums = accumulate(grouped, statistic, **options)
         shares = (
             None
-            if all(column.whole for column in column_statistics)
+            if all(column.is_complete for column in column_statistics)
             else [column.share for column in column_statistics]
         )
         return _Moments(layout, columns, shares, scales, statistic, sums, folds, n_passes + 2)
@@ -374,7 +374,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         measured = _measure_tensor(recovery, moments)
         misfits = _compute_misfits(mixture, recovery, moments, self._emissions, measured.surplus)
         distances = nearest_others(_scale_means(mixture.means, moments.scales), "euclidean")
-        parts = fitted.errors(self.n_splits).widened(misfits.together(bool(self._steps)).bias(distances))
+        parts = fitted.errors(self.n_splits).widen(misfits.together(bool(self._steps)).bias(distances))
         self._keep_confusions(fitted, 0 if self._emissions is None else self.n_splits)
         checks = _checks(fitted.model, recovery, moments, parts, measured, misfits)
         if self._emissions is None:
@@ -393,7 +393,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         """Return the rows' probabilities of components, or without a likelihood coordinates in the space of the means."""
         if self._emissions is not None:
             return super()._component_view(fitted)
-        tables = sample_rows(fitted.compared_rows)
+        tables = sample_rows(fitted.comparison_rows)
         return ComponentView(
             compute_linear_shares(*compute_linear_scores(tables, self.means_, self.weights_, self._scales))
         )
@@ -408,7 +408,8 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         emissions, layout = self._emissions, moments.layout
         if emissions is None or not self._steps:
             return Refined(
-                (mixture if emissions is None else _complete_variances(mixture, emissions)).sorted(), Refinement.none()
+                (mixture if emissions is None else _complete_variances(mixture, emissions)).sorted(),
+                Refinement.no_steps(),
             )
         shape = part.rows.n_rows, sum(layout.widths)
         rows = part.rows.map(lambda block: [emissions.table(block)], [shape])
@@ -430,7 +431,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
             np.hstack(self.variances_) if emissions.squares else None,
         )
         n_rows = round(independent_rows(moments.sum_groups(moments.folds.all), moments.halves))
-        extra = counted_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
+        extra = count_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
         joint = np.vstack(list(self._joint(Blocks.from_array(*rows))))
         posterior, log_likelihoods = normalised(joint, self.weights_)
         checks = trivial_checks(log_likelihoods, trivial, extra=extra, n_rows=n_rows, against="one component")
@@ -521,7 +522,7 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
                 parameter="distribution",
                 value=None,
             )
-        span = vars(self).get("_span") or ColumnSpan.whole(sum(self._layout.widths))
+        span = vars(self).get("_span") or ColumnSpan.all_columns(sum(self._layout.widths))
         means = emissions.clip_means(span.select(np.hstack(self.means_)))  # Moments may be out of range.
         variances = span.select(np.hstack(self.variances_)) if emissions.squares else None
         blocks, tables = self.views_of(X), emissions.table
@@ -759,9 +760,11 @@ def _read_view(table: Any, number: int) -> Any:
 
 def _fill_missing(blocks: Blocks, columns: list[ObservedColumns]) -> Blocks:
     """Fill missing entries for the moments."""
-    if all(column.whole for column in columns):
+    if all(column.is_complete for column in columns):
         return blocks
-    return blocks.map(lambda block: [filled(block[i], column) for i, column in enumerate(columns)], list(blocks.shapes))
+    return blocks.map(
+        lambda block: [fill_missing(block[i], column) for i, column in enumerate(columns)], list(blocks.shapes)
+    )
 
 
 def _join_views(blocks: Blocks, views: list[list[int]]) -> Blocks:
@@ -909,10 +912,10 @@ def _compute_misfits(
             conditional[places] if conditional.ndim == 1 else conditional[places][:, places]
             for places in features_of_groups
         ]
-        within = left_within_views(coordinates, variances, sums, halves, means, weights)
-    return ViewMisfits.of(
-        left_of_tensor(recovery.frame, sums, halves, coordinate_means, weights),
-        left_across_views(sums, halves, coordinate_means, weights),
+        within = residual_within_views(coordinates, variances, sums, halves, means, weights)
+    return ViewMisfits.from_norms(
+        tensor_residual(recovery.frame, sums, halves, coordinate_means, weights),
+        residual_across_views(sums, halves, coordinate_means, weights),
         within,
         surplus,
     )

@@ -35,7 +35,7 @@ from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..fitting.additive import Additive
 from ..fitting.base import check_size, fitted, fitting
 from ..fitting.stages import Fitted, Subset, fit_alone
-from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
+from ..likelihood import Refine, Refined, Refinement, log, normalised, over, refine, single_gaussian
 from ..likelihood.gaussian import check_covariances
 from ..moments import ColumnSpan, FramedSums, WideSums, span_of
 from ..passes import Blocks, Folds, content_keys, join_copies, sample_rows
@@ -189,7 +189,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     n_components_: Annotated[int, of.size("K")]
     covariance_type_: str
     means_: Annotated[np.ndarray, of.numbers("K V")]
-    variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
+    variance_: Annotated[np.ndarray, of.numbers("K", of.MIN_MAGNITUDE)]
     prior_strength_: Annotated[float, of.number(0.0)]
     _gaps: np.ndarray | None = None  # within a fit, the missing cells
     _scores: Sequence[ShapeScore] = ()  # within a fit, the likelihood of held-out rows under each shape
@@ -280,7 +280,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             )  # fmt: skip
         return super()._sums(rows, folds, like)
 
-    def _of_sums(self, sums: FramedSums | WideSums) -> Moments:
+    def _moments_from_sums(self, sums: FramedSums | WideSums) -> Moments:
         _check_count(self, sums.n_rows)
         return Moments.from_sums(sums, self.n_components)
 
@@ -341,9 +341,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         measured = MixtureMeasurements(
             fitted.recovered.moment_fit if self._is_spherical else None, refined.parameters, fitted.moments
         )
-        parts = fitted.errors(self.n_splits).widened(measured.bias)
+        parts = fitted.errors(self.n_splits).widen(measured.bias)
         if fitted.rows is not None and self.refine and self.n_splits:
-            parts = parts.widened(_measure_rival_distance(self, fitted))
+            parts = parts.widen(_measure_rival_distance(self, fitted))
         self._keep_confusions(fitted, 0 if fitted.rows is None else self.n_splits)
         checks = build_checks(refined, measured, parts)
         if self._scores:
@@ -375,7 +375,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     def _run_em(self, start: Mixture, moments: Moments, part: Subset) -> Refined:
         """Run EM on the rows of a part."""
         if not self.refine:
-            return Refined(start.sorted(), Refinement.none())
+            return Refined(start.sorted(), Refinement.no_steps())
         tolerance = _MIN_GAIN if part.is_whole else _MIN_GAIN_OF_PART
         if start.covariances is not None or self._gaps is not None:
             center = moments.columns.mean
@@ -476,7 +476,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         if (None if stored is None else np.shape(stored)) != shape:
             raise LatentiaError(f"_covariances is not of shape {shape}")
         if covariances is not None and self._shape == "diag":
-            if not (np.isfinite(covariances).all() and (covariances >= of.LEAST).all()):
+            if not (np.isfinite(covariances).all() and (covariances >= of.MIN_MAGNITUDE).all()):
                 raise LatentiaError("_covariances: expected positive finite variances")
         elif covariances is not None:
             check_covariances(covariances, "_covariances")
@@ -577,7 +577,7 @@ def _check_structure(method: SphericalGaussianMixture, fitted: Fitted) -> list[C
     full = _compare_with_full(rows, shares.T, method._shape)
     if all(line.holds for line in lines):
         return [*lines, spread_check, *full]
-    trivial, n_trivial = one_gaussian(rows, blocks.n_rows)
+    trivial, n_trivial = single_gaussian(rows, blocks.n_rows)
     min_likelihood = float(trivial.mean()) - 0.5 * n_trivial * np.log(blocks.n_rows) / blocks.n_rows
     shape = advise_shape(
         blocks, len(mixture.weights), method._shape, min_likelihood, partial(_mixture_of_shape, method)

@@ -8,7 +8,7 @@ From counts c_d of n_d words, with z_d = S^T c_d and s_d = 1 / (n_d (n_d - 1) (n
 with G = mean_d s_d c_d z_d^T (V x b) and a = mean_d s_d c_d: the falling factorials of counts, exact for whole
 numbers. The second moment is S^T Q S, with Q of `Cooccurrence`. Nothing of size V x V or V^3 appears.
 
-Documents are dealt into groups with sums of their own, so that moments of halves of the data cost no pass. Sources:
+Documents are assigned to folds with separate sums, so that moments of halves of the data cost no further pass. Sources:
 Ge, thesis 2013, Theorem 7.2; Anandkumar, Foster, Hsu, Kakade, Liu, A spectral algorithm for latent Dirichlet
 allocation, 2012, for the correction by alpha_0.
 """
@@ -87,16 +87,16 @@ class WordTriples:
 
         parallel(project, -(-len(rows) // CHUNK))
         length = np.asarray(table.sum(axis=1)).ravel()
-        usable = length >= 3
-        factors = np.where(usable, 1.0 / np.where(usable, length * (length - 1) * (length - 2), 1.0), 0.0)
+        is_usable = length >= 3
+        factors = np.where(is_usable, 1.0 / np.where(is_usable, length * (length - 1) * (length - 2), 1.0), 0.0)
         groups = self.folds.of(block.rows)
-        of_entry = np.repeat(np.arange(len(rows)), np.diff(counts.indptr))
+        row_of_entry = np.repeat(np.arange(len(rows)), np.diff(counts.indptr))
         for g in self.folds.all:
-            chosen = usable & (groups == g)
-            add_cubes(cubes[g], rows[chosen], factors[chosen], parallel)
-            weights = np.where(chosen, factors, 0.0)[of_entry] * counts.data
+            is_chosen = is_usable & (groups == g)
+            add_cubes(cubes[g], rows[is_chosen], factors[is_chosen], parallel)
+            weights = np.where(is_chosen, factors, 0.0)[row_of_entry] * counts.data
             words[g] += np.bincount(counts.indices, weights, words.shape[1])
-            documents[g] += np.count_nonzero(chosen)
+            documents[g] += np.count_nonzero(is_chosen)
         return state
 
 
@@ -130,19 +130,19 @@ class DocumentMoments:
         self._cubes = cubes
 
     def of(self, groups: tuple[int, ...]) -> WordMoments:
-        """The moments over the documents of some groups together."""
-        chosen = list(groups)
-        if not self.q.sums.used[chosen].sum():
-            raise LatentiaError("A part of the data has no documents: there are too few to be split.")
+        """Return the moments over the documents of some folds."""
+        selected = list(groups)
+        if not self.q.sums.used[selected].sum():
+            raise LatentiaError("Expected documents in each part of the data, found none: there are too few to split.")
         sketch = self.q.combine(self._sketches, groups)
         second = self.coordinates.T @ sketch
-        marginal = self.q.marginal(chosen)
-        third = self._cubes[chosen].sum(axis=0) / max(int(self.documents[chosen].sum()), 1)
+        marginal = self.q.marginal(selected)
+        third = self._cubes[selected].sum(axis=0) / max(int(self.documents[selected].sum()), 1)
         return WordMoments(marginal, sketch, self.coordinates.T @ marginal, (second + second.T) / 2, third)
 
 
 def leading_words(q: Cooccurrence, n_columns: int, n_passes: int = 2) -> np.ndarray:
-    """Coordinates S = D^-1/2 B, with B near the leading eigenspace of D^-1/2 Q D^-1/2 and D = diag(Q 1), shape (V, b).
+    """Compute coordinates S = D^-1/2 B, with B near the leading eigenspace of D^-1/2 Q D^-1/2 and D = diag(Q 1), shape (V, b).
 
     Under this scaling the sampling noise of Q has about the same size everywhere. ``n_passes`` of subspace iteration.
     """
@@ -155,8 +155,8 @@ def leading_words(q: Cooccurrence, n_columns: int, n_passes: int = 2) -> np.ndar
     return scale * subspace_iteration(lambda block: scale * q.product(scale * block), start, n_passes)
 
 
-def lda_corrected(moments: WordMoments, alpha0: float) -> WordMoments:
-    """Moments whose expectation under latent Dirichlet allocation is a sum over topics, like those of single topics.
+def correct_for_lda(moments: WordMoments, alpha0: float) -> WordMoments:
+    """Correct moments so that their expectation under latent Dirichlet allocation is a sum over topics.
 
     With alpha_0 the sum of the Dirichlet parameters alpha_k and topics mu_k, the second moment becomes sum_k alpha_k
     / (alpha_0 (alpha_0 + 1)) mu_k mu_k^T and the third sum_k 2 alpha_k / (alpha_0 (alpha_0 + 1) (alpha_0 + 2))

@@ -1,12 +1,12 @@
-"""What the parameters of a fit leave of the moments of three views, beside what noise leaves.
+"""Residuals of the moments of three views under fitted parameters, in relation to noise.
 
 With conditional means nu_ak of view a in its coordinates and weights w_k, a model says
 
     E[y_1 (x) y_2 (x) y_3] = sum_k w_k nu_1k (x) nu_2k (x) nu_3k,      cov(y_a, y_b) = sum_k w_k nu'_ak nu'_bk^T,
 
-nu' being nu less its mean. What the moments have beyond that is noise where the model holds: half of the difference of the
-moments of two halves has the same distribution. It does not matter how the parameters were found. Those that absorb some of
-the noise leave less, so that the ratio of the squared norms is at most about one.
+nu' being nu less its mean. If the model holds, the residual of the moments is noise: half of the difference of the moments of
+two halves has the same distribution, however the parameters were estimated. Parameters that absorb some of the noise leave
+less, so the ratio of the squared norms is at most about one.
 
 Four groups of rows make three splits into halves, whose differences are independent of each other and of the noise of the
 whole. So the ratio has about the F distribution with d and 3d degrees of freedom, where d = (tr S)^2 / tr S^2 for the
@@ -27,40 +27,44 @@ from .vectors import Coordinates
 from .views import CommonFrame, ViewSums
 
 _PAIRS = ((0, 1), (0, 2), (1, 2))
-_TWICE = 2.0  # the ratio that is compared with chance
-_LEAST = 1e-3  # weight of a component, of an equal share
-_CHANCE = 0.95  # of noise to be below that
+_REFERENCE_RATIO = 2.0  # ratio that noise may reach
+_MIN_WEIGHT_SHARE = 1e-3  # smallest weight of a component, relative to an equal share
+_NOISE_QUANTILE = 0.95  # quantile of noise that must be below that ratio
 Halves = Sequence[tuple[ViewSums, ViewSums]]
 
 
-class Left(NamedTuple):
-    """Squared norms: of what a fit leaves of moments, of their noise, and of what it says that they are.
+class Residual(NamedTuple):
+    """Squared norms of a residual, of its noise, and of the prediction.
 
-    The noise counts for more where it has so few degrees of freedom that twice of it is nothing special.
+    The noise is enlarged if it has so few degrees of freedom that twice of it is common.
     """
 
-    left: float
+    residual: float
     noise: float
-    whole: float
+    total: float
 
     @classmethod
-    def of(cls, left: list[np.ndarray], differences: list[list[np.ndarray]], said: list[np.ndarray]) -> Left:
-        """From arrays, and those of half of the difference of two halves for each split."""
-        noises = [_flat(one) for one in differences]
-        sizes = [float(one @ one) for one in noises]
+    def of(
+        cls, residuals: list[np.ndarray], differences: list[list[np.ndarray]], predictions: list[np.ndarray]
+    ) -> Residual:
+        """Build a residual from arrays, and from half-differences of two halves for each split."""
+        noises = [_flat(noise_array) for noise_array in differences]
+        sizes = [float(noise_array @ noise_array) for noise_array in noises]
         noise = float(np.mean(sizes))
-        crossed = [(one @ two) ** 2 for i, one in enumerate(noises) for two in noises[:i]]
-        if crossed and noise > 0:
-            freedom = min(noise**2 / max(float(np.mean(crossed)), np.finfo(float).tiny), len(noises[0]))
-            freedom = max(freedom, 1.0)
-            noise *= max(1.0, float(fdtri(freedom, len(noises) * freedom, _CHANCE)) / _TWICE)
-        return cls(float((_flat(left) ** 2).sum()), noise, float((_flat(said) ** 2).sum()))
+        squared_products = [
+            (noise_array @ earlier) ** 2 for i, noise_array in enumerate(noises) for earlier in noises[:i]
+        ]
+        if squared_products and noise > 0:
+            degrees = min(noise**2 / max(float(np.mean(squared_products)), np.finfo(float).tiny), len(noises[0]))
+            degrees = max(degrees, 1.0)
+            noise *= max(1.0, float(fdtri(degrees, len(noises) * degrees, _NOISE_QUANTILE)) / _REFERENCE_RATIO)
+        return cls(float((_flat(residuals) ** 2).sum()), noise, float((_flat(predictions) ** 2).sum()))
 
 
-def left_of_tensor(
+def tensor_residual(
     frame: CommonFrame, m: ViewSums, halves: Halves, means: Sequence[np.ndarray], weights: np.ndarray
-) -> Left:
-    """Of the third moment, in the common frame.
+) -> Residual:
+    """Return the residual of the third moment, in the common frame.
 
     Parameters
     ----------
@@ -73,20 +77,20 @@ def left_of_tensor(
     weights : ndarray of shape (K,)
     """
     in_frame = [mean @ n for mean, n in zip(means, frame.maps, strict=True)]
-    said = np.einsum("k,ka,kb,kc->abc", weights, *in_frame, optimize=True)
-    noise = [[_turned(frame, (one.third - two.third) / 2)] for one, two in halves]
-    return Left.of([_turned(frame, m.third) - said], noise, [frame.tensor])
+    prediction = np.einsum("k,ka,kb,kc->abc", weights, *in_frame, optimize=True)
+    noise = [[_map_to_frame(frame, (first.third - second.third) / 2)] for first, second in halves]
+    return Residual.of([_map_to_frame(frame, m.third) - prediction], noise, [frame.tensor])
 
 
-def left_across_views(m: ViewSums, halves: Halves, means: Sequence[np.ndarray], weights: np.ndarray) -> Left:
-    """Of the covariances of different views, in their coordinates. Parameters are those of `left_of_tensor`."""
+def residual_across_views(m: ViewSums, halves: Halves, means: Sequence[np.ndarray], weights: np.ndarray) -> Residual:
+    """Return the residual of covariances across views, in their coordinates; parameters as in `tensor_residual`."""
     spread = [mean - weights @ mean for mean in means]
-    said = [(spread[a].T * weights) @ spread[b] for a, b in _PAIRS]
-    left = [_covariance(m, *pair) - one for pair, one in zip(_PAIRS, said, strict=True)]
-    return Left.of(left, _differences(halves, _PAIRS), said)
+    predictions = [(spread[a].T * weights) @ spread[b] for a, b in _PAIRS]
+    residuals = [_covariance(m, *pair) - prediction for pair, prediction in zip(_PAIRS, predictions, strict=True)]
+    return Residual.of(residuals, _differences(halves, _PAIRS), predictions)
 
 
-def left_within_views(
+def residual_within_views(
     coordinates: Sequence[Coordinates],
     variances: Sequence[np.ndarray],
     m: ViewSums,
@@ -94,54 +98,55 @@ def left_within_views(
     means: Sequence[np.ndarray],
     weights: np.ndarray,
     views: Sequence[int] = (0, 1, 2),
-) -> Left:
-    """Of the covariances of features in one view, which are the components' alone where features are independent given it.
+) -> Residual:
+    """Return the residual of covariances within views, under independence of features given the component.
 
     Parameters
     ----------
     coordinates : Coordinates of each of the views
     variances : ndarrays of shape (D_a,) or (D_a, D_a)
-        Of the features in the data: what the components do not have of them is noise of the feature's own. Or covariances given
-        the component, on average.
+        Variances of the features, whose part beyond the components is noise; or mean covariances given the component.
     means : ndarrays of shape (K, D_a)
         In the units of the data.
     views : sequence of int
     """
-    left, said = [], []
+    residuals, predictions = [], []
     for a, view in enumerate(views):
         basis, spread = coordinates[a].basis, means[a] - weights @ means[a]
-        own = weights @ spread**2
+        feature_variance = weights @ spread**2
         projected, size = spread @ basis, basis.shape[1]
         if variances[a].ndim == 1:
-            said.append((projected.T * weights) @ projected - (basis.T * own) @ basis)
+            predictions.append((projected.T * weights) @ projected - (basis.T * feature_variance) @ basis)
             noise = (basis.T * variances[a]) @ basis
         else:
-            said.append((projected.T * weights) @ projected)
+            predictions.append((projected.T * weights) @ projected)
             noise = basis.T @ variances[a] @ basis
-        left.append(_covariance(m, view, view)[:size, :size] - said[a] - noise)
-    return Left.of(left, _differences(halves, [(view, view) for view in views]), said)
+        residuals.append(_covariance(m, view, view)[:size, :size] - predictions[a] - noise)
+    return Residual.of(residuals, _differences(halves, [(view, view) for view in views]), predictions)
 
 
 def independent_rows(m: ViewSums, halves: Halves) -> float:
-    """How many independent rows would have means as noisy as these: fewer than there are where neighbours or copies agree."""
+    """Return the number of independent rows whose means would be as noisy as these."""
     variance = sum(float(np.trace(_covariance(m, a, a))) for a in range(3))
-    noise = np.mean([sum(_size(one.firsts[a] - two.firsts[a]) for a in range(3)) / 4 for one, two in halves])
+    noise = np.mean(
+        [sum(_sum_of_squares(first.firsts[a] - second.firsts[a]) for a in range(3)) / 4 for first, second in halves]
+    )
     return float(np.clip(variance / max(float(noise), np.finfo(float).tiny), 2, m.n))
 
 
 def means_given_middle(m: ViewSums, middle: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Conditional means of all views, (K, d_a), and weights, (K,), from those of the middle one: least squares.
+    """Return conditional means of all views, (K, d_a), and weights, (K,), from the middle view by least squares.
 
-    They are what the data says if the middle ones are right, whatever the model says of how views follow each other.
+    They follow from the data if the means of the middle view are right, whatever the model says about the other views.
     """
     k, inverse = len(middle), np.linalg.pinv(middle)
-    weights = np.maximum(m.firsts[1] @ inverse, _LEAST / k)
+    weights = np.maximum(m.firsts[1] @ inverse, _MIN_WEIGHT_SHARE / k)
     weights = weights / weights.sum()
-    others = [(m.pairs[a, 1] @ inverse / weights).T for a in (0, 2)]
-    return [others[0], middle, others[1]], weights
+    outer_means = [(m.pairs[a, 1] @ inverse / weights).T for a in (0, 2)]
+    return [outer_means[0], middle, outer_means[1]], weights
 
 
-def _turned(frame: CommonFrame, third: np.ndarray) -> np.ndarray:
+def _map_to_frame(frame: CommonFrame, third: np.ndarray) -> np.ndarray:
     return np.einsum("abc,ai,bj,ck->ijk", third, *frame.maps, optimize=True)
 
 
@@ -150,12 +155,14 @@ def _covariance(m: ViewSums, a: int, b: int) -> np.ndarray:
 
 
 def _differences(halves: Halves, pairs: Sequence[tuple[int, int]]) -> list[list[np.ndarray]]:
-    return [[(_covariance(one, *pair) - _covariance(two, *pair)) / 2 for pair in pairs] for one, two in halves]
+    return [
+        [(_covariance(first, *pair) - _covariance(second, *pair)) / 2 for pair in pairs] for first, second in halves
+    ]
 
 
 def _flat(arrays: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([array.ravel() for array in arrays])
 
 
-def _size(array: np.ndarray) -> float:
+def _sum_of_squares(array: np.ndarray) -> float:
     return float((array**2).sum())

@@ -12,7 +12,7 @@ from ..linalg import cholesky_qr
 from ..moments import WordMoments
 from ..passes import Folds, Plan
 from ..simplex import distributions
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 from ..tensor import WhitenedDecomposition, decompose_whitened
 from ._documents import Documents
 from ._parts import PartMoments
@@ -159,7 +159,7 @@ def _decompose(moments: WordMoments, n_components: int, random_state: int) -> Wh
         )
     diagonal = max(0.0, -values[0] - values[-n_components])
     second = moments.second + diagonal * np.eye(len(values))
-    with one_blas_thread():  # hundreds of small products and decompositions, which threads only slow down
+    with single_blas_thread():  # hundreds of small products and decompositions, which threads only slow down
         return decompose_whitened(
             second, moments.third, n_components, random_state, n_init=1, max_iter=_MAX_POLAR_STEPS
         )

@@ -26,7 +26,7 @@ from ..evidence import (
     spread_of_documents,
     tensor_checks,
     trivial_checks,
-    whitened_noise,
+    whiten_noise,
 )
 from ..likelihood import Refinement
 from ..passes import sample_rows
@@ -163,7 +163,7 @@ def _goodness(
     )
     bias = spread.bias(parts.errors, model.weights_)
     lines = [*misfit.checks(_MAX_MISFIT, "topics"), *spread.checks(bias, limit), *trivial]
-    return parts.widened(np.full(len(topics.words), bias), _MAX_DISTANCE), lines
+    return parts.widen(np.full(len(topics.words), bias), _MAX_DISTANCE), lines
 
 
 def posterior_of(documents: Documents, parts: Any, topics: Topics) -> np.ndarray:
@@ -299,7 +299,7 @@ def _tensor(model: Any, recovered: Recovered) -> list[Check]:
     measured = TensorMeasured(
         spectrum=recovered.spectrum, weights=recovered.weights, residual=recovered.info.residual, stable=recovered.info.stable,
         samples=int(parts.sums.documents[:, 2].sum()),
-        noise=whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
+        noise=whiten_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
     )  # fmt: skip
     skipped = ("sample size of the theorem",)  # Theorem 1 has its own
     return [check for check in tensor_checks(measured) if check.name not in skipped]

@@ -22,7 +22,7 @@ from ..likelihood.multinomial import ROWS, multinomial_posterior
 from ..likelihood.rows import MixtureSums
 from ..moments.counts import as_counts
 from ..passes import Block
-from ..system.threads import Parallel, for_chunks
+from ..system.threads import Parallel, run_in_chunks
 
 _MIN_PROBABILITY = 1e-12  # its logarithm is finite
 _CHUNK = 1 << 14  # words at a time
@@ -104,7 +104,7 @@ def topic_rows(table: Any, model: LogProbabilities, n_jobs: int | None = None) -
             counts, first, last, model.by_word, model.constant, model.weights, posterior, log_likelihood
         )
 
-    for_chunks(task, n, ROWS, n_jobs)
+    run_in_chunks(task, n, ROWS, n_jobs)
     return posterior, log_likelihood
 
 

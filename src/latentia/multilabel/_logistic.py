@@ -27,9 +27,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
-from ..moments import gathered
-from ..moments.counts import stored
-from ..system.threads import one_blas_thread, threads
+from ..moments import gather_products
+from ..moments.counts import as_stored_counts
+from ..system.threads import single_blas_thread, threads
 
 _LABELS_AT_ONCE = 64  # labels solved together
 _ROWS_AT_ONCE = 2048  # rows whose temporaries stay in the cache
@@ -111,7 +111,7 @@ def logistic_regressions(
         solution = _minimise(problems, first_weights, steps)
         weights[:, block], intercept[block] = solution[:-1], solution[-1]
 
-    with threads(effective_n_jobs(n_jobs)) as parallel, one_blas_thread():
+    with threads(effective_n_jobs(n_jobs)) as parallel, single_blas_thread():
         parallel(task, -(-len(solvable) // _LABELS_AT_ONCE))
     return LogisticWeights(weights, intercept)
 
@@ -120,7 +120,7 @@ def _product(table: Any, columns: np.ndarray) -> np.ndarray:
     columns = np.ascontiguousarray(columns)
     if not sparse.issparse(table):
         return table @ columns
-    return gathered(stored(table), None, columns, 1)
+    return gather_products(as_stored_counts(table), None, columns, 1)
 
 
 # --- the problems of some labels ------------------------------------------------------------------------------------

@@ -48,11 +48,11 @@ class LabelMethods(ClassifierMixin, Estimator):
     label_probabilities_: Annotated[np.ndarray, of.optional(of.shares("K L"))]
     word_frequencies_: Annotated[np.ndarray, of.numbers("V", 0.0)]
     label_frequencies_: Annotated[np.ndarray, of.shares("L")]
-    inverse_document_frequency_: Annotated[np.ndarray | None, of.numbers("V", 0.0, of.MOST_SINGLE)]
+    inverse_document_frequency_: Annotated[np.ndarray | None, of.numbers("V", 0.0, of.MAX_SINGLE_MAGNITUDE)]
     classes_: Annotated[np.ndarray, of.symbols("L")]
     word_features_: Annotated[np.ndarray | None, of.optional(of.Field("V H", ("float32", "float64")))]
-    coef_: Annotated[np.ndarray, of.optional(of.numbers("H L", -of.MOST_SINGLE, of.MOST_SINGLE))]
-    intercept_: Annotated[np.ndarray, of.optional(of.numbers("L", -of.MOST_SINGLE, of.MOST_SINGLE))]
+    coef_: Annotated[np.ndarray, of.optional(of.numbers("H L", -of.MAX_SINGLE_MAGNITUDE, of.MAX_SINGLE_MAGNITUDE))]
+    intercept_: Annotated[np.ndarray, of.optional(of.numbers("L", -of.MAX_SINGLE_MAGNITUDE, of.MAX_SINGLE_MAGNITUDE))]
     refinement_: Annotated[np.ndarray, of.optional(of.numbers("*"))]
     n_iter_: Annotated[int, of.optional(of.count())]
     converged_: bool
@@ -83,7 +83,7 @@ class LabelMethods(ClassifierMixin, Estimator):
         return self._two_classes(self._all_scores(X))
 
     def _all_scores(self, X: Any) -> np.ndarray:
-        blocks = table_blocks(self, X, reset=False, what="words")
+        blocks = table_blocks(self, X, reset=False, column_noun="words")
         self._check_size(blocks.n_rows)
         scores, coordinates = self._scores(), self._coordinates_of()
         return np.concatenate([scores(coordinates(table)) for table in self._tables(blocks)])
@@ -276,7 +276,7 @@ class LabelMethods(ClassifierMixin, Estimator):
 
     def _tables(self, X: Any) -> Iterator[Any]:
         """Yield checked tables of new rows, one block at a time."""
-        for block in table_blocks(self, X, reset=False, what="words"):
+        for block in table_blocks(self, X, reset=False, column_noun="words"):
             check_counts(as_counts(block[0]), block.rows, self.word_names)
             yield block[0]
 

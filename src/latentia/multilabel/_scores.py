@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from ..metrics import top_indices
-from ..moments import gathered
-from ..moments.counts import stored
-from ..system.threads import for_chunks, one_blas_thread
+from ..moments import gather_products
+from ..moments.counts import as_stored_counts
+from ..system.threads import run_in_chunks, single_blas_thread
 
 _ENTRIES = 1 << 21  # scores of a chunk
 _ROWS, _TILE = 256, 1 << 14  # rows and labels whose scores stay in the cache
@@ -58,8 +58,8 @@ class LinearScores:
             chosen, _ = top_indices(np.concatenate([values for _, values in best], axis=1), n_labels)
             labels[first:last] = np.take_along_axis(places, chosen, 1)
 
-        with one_blas_thread():
-            for_chunks(task, rows.shape[0], _ROWS, n_jobs)
+        with single_blas_thread():
+            run_in_chunks(task, rows.shape[0], _ROWS, n_jobs)
         for j in range(n_labels):
             scores[:, j] = _along(rows, columns, labels[:, j]) + self.intercept[labels[:, j]]
         order = np.argsort(-scores, axis=1, kind="stable")
@@ -93,7 +93,7 @@ def _along(rows: Any, columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def project(features: sparse.csr_array, basis: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Return F U in double precision, shape (n, K)."""
-    return gathered(stored(features), None, basis, n_jobs).astype(np.float64)
+    return gather_products(as_stored_counts(features), None, basis, n_jobs).astype(np.float64)
 
 
 def unit_interval(scores: np.ndarray, edge: float) -> np.ndarray:

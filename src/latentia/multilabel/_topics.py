@@ -79,7 +79,7 @@ def make_single_topic(documents: Documents) -> Recovered:
 def refine_topics(topics: Topics, documents: Documents, rows: Blocks, steps: Refine) -> Refined:
     """Refine topics by EM on some rows of the documents."""
     if not steps:
-        return Refined(topics, Refinement.none())
+        return Refined(topics, Refinement.no_steps())
     words, labels, passes = documents.words, documents.labels, documents.passes
     start = topics.mix_with_overall(words, labels)
     pseudo = Pseudo(_PSEUDO_DOCUMENTS, words, labels)

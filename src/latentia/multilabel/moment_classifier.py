@@ -279,7 +279,9 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             return None
         if subset.is_whole:
             return refine_topics(recovered, moments.documents, moments.documents.blocks, self.refine)
-        return self._refine_part(recovered, moments, subset) if self.refine else Refined(recovered, Refinement.none())
+        return (
+            self._refine_part(recovered, moments, subset) if self.refine else Refined(recovered, Refinement.no_steps())
+        )
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
         learned: _Moments = fitted.moments
@@ -307,7 +309,10 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         if recovered is None:
             assert chosen_head is not None
             return evidence_of_head(self, documents, chosen_head)
-        parts, first_half = PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
+        parts, first_half = (
+            PartErrors.missing("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."),
+            None,
+        )
         if recovered.parts is not None and self.n_splits:
             parts = fitted.errors(self.n_splits)
             first_half = fitted.cached_model(recovered.parts.folds.splits[0][0])
@@ -326,7 +331,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         return ComponentView(posterior_of(documents, parts, topics).T, ordered=False)
 
     @property
-    def _farthest(self) -> float:
+    def _max_distance(self) -> float:
         return 2.0
 
     def _cost(self) -> Literal["free", "algebra", "passes"]:
@@ -366,7 +371,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
                 raise LatentiaError("X is blocks and Y a table; expected blocks of both. Use Blocks.from_array(X, Y).")
             if len(X.shapes) < 2:
                 raise LatentiaError("These blocks have one part; expected two, X and Y.")
-            blocks = table_blocks(self, X, reset=True, what="words")
+            blocks = table_blocks(self, X, reset=True, column_noun="words")
             self._labels = LabelSets(np.arange(X.shapes[1][1]))
         else:
             if Y is None:
@@ -374,7 +379,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
                     f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: give label "
                     "sets, a table of 0 and 1 with a column for every label."
                 )
-            words = table_blocks(self, X, reset=True, what="words")
+            words = table_blocks(self, X, reset=True, column_noun="words")
             labels, self._labels = read_label_sets(Y)
             check_same_rows(X=words.n_rows, Y=labels.shape[0])
             blocks = Blocks.from_array(words.table(), labels)

@@ -24,11 +24,11 @@ from joblib import effective_n_jobs
 
 from ..exceptions import LatentiaError
 from ..moments import WordMoments
-from ..moments.counts import Counts, as_counts, check_counts, stored
-from ..moments.products import add_cubes, mirror_cube, mixed_cube
-from ..moments.sparse_products import add_products, by_column, coded, products, squared_products
+from ..moments.counts import Counts, as_counts, as_stored_counts, check_counts
+from ..moments.products import add_cubes, mirror_cube, sum_mixed_cubes
+from ..moments.sparse_products import add_products, encode_counts, products, sort_by_column, squared_products
 from ..passes import Block, Folds
-from ..system.threads import Parallel, one_blas_thread, threads
+from ..system.threads import Parallel, single_blas_thread, threads
 
 _ROWS = 2048  # rows of a product in double precision at a time
 
@@ -158,10 +158,10 @@ class OccurrenceProducts:
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         total, single = state
-        counts = coded(block[0], self.codes, self.columns.dtype)
+        counts = encode_counts(block[0], self.codes, self.columns.dtype)
         factor = self.factors(_lengths(block), 2)
         rows = products(counts, self.columns, parallel)
-        add_products(total, by_column(counts, len(single), parallel, factor), rows, parallel, single)
+        add_products(total, sort_by_column(counts, len(single), parallel, factor), rows, parallel, single)
         return state
 
 
@@ -227,7 +227,11 @@ class OccurrenceMoments:
         return OccurrenceSums(np.zeros((g, b, b, b)), np.zeros((g, b)), pairs, triples, twice, thrice, np.zeros((g, 3)))
 
     def add_tasks(self, state: OccurrenceSums, block: Block, parallel: Parallel) -> OccurrenceSums:
-        counts, lengths, groups = coded(block[0], self.codes, self.dtype), _lengths(block), self.folds.of(block.rows)
+        counts, lengths, groups = (
+            encode_counts(block[0], self.codes, self.dtype),
+            _lengths(block),
+            self.folds.of(block.rows),
+        )
         rows = products(counts, self.coordinates.astype(self.dtype, copy=False), parallel)
         single = rows.astype(np.float32, copy=False)
         for g in self.folds.all:
@@ -239,7 +243,7 @@ class OccurrenceMoments:
         for order, pairs, words in ((2, state.pairs, state.twice), (3, state.triples, state.thrice)):
             if order == 3 and not self.factors.falling:
                 break
-            columns = by_column(counts, n_words, parallel, self.factors(lengths, order), groups, n_groups)
+            columns = sort_by_column(counts, n_words, parallel, self.factors(lengths, order), groups, n_groups)
             add_products(pairs.reshape(n_groups * n_words, -1), columns, rows, parallel, words.reshape(-1))
         return state
 
@@ -295,12 +299,15 @@ class TopicMoments:
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         words, labels = state
-        counts, marks = (coded(table, None, self.directions.dtype) for table in block[:2])
-        frequent_counts, factor = coded(block[0], self.codes, self.directions.dtype), self.factors(_lengths(block), 2)
+        counts, marks = (encode_counts(table, None, self.directions.dtype) for table in block[:2])
+        frequent_counts, factor = (
+            encode_counts(block[0], self.codes, self.directions.dtype),
+            self.factors(_lengths(block), 2),
+        )
         rows, repeated = squared_products(frequent_counts, self.directions, parallel)
         squares = rows**2 - repeated
-        add_products(words, by_column(counts, len(words), parallel, factor), rows, parallel)
-        add_products(labels, by_column(marks, self.n_labels, parallel, factor), squares, parallel)
+        add_products(words, sort_by_column(counts, len(words), parallel, factor), rows, parallel)
+        add_products(labels, sort_by_column(marks, self.n_labels, parallel, factor), squares, parallel)
         return state
 
 
@@ -317,8 +324,8 @@ class LabelsToWords:
         return np.zeros((self.n_words, self.columns.shape[1]), np.float32)
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        rows = products(coded(block[1], None, np.float32), self.columns, parallel)
-        add_products(state, by_column(stored(block[2]), self.n_words, parallel), rows, parallel)
+        rows = products(encode_counts(block[1], None, np.float32), self.columns, parallel)
+        add_products(state, sort_by_column(as_stored_counts(block[2]), self.n_words, parallel), rows, parallel)
         return state
 
 
@@ -334,8 +341,8 @@ class WordsToLabels:
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         crossed, gram, total = state
-        rows = products(stored(block[2]), self.basis, parallel)
-        marks = by_column(coded(block[1], None, np.float32), self.n_labels, parallel)
+        rows = products(as_stored_counts(block[2]), self.basis, parallel)
+        marks = sort_by_column(encode_counts(block[1], None, np.float32), self.n_labels, parallel)
         add_products(crossed, marks, rows, parallel)
         pieces = [rows[a : a + _ROWS] for a in range(0, len(rows), _ROWS)]
         grams = np.empty((len(pieces), *gram.shape))
@@ -377,8 +384,8 @@ def _sum_repeats(s: np.ndarray, sketch: np.ndarray, single: np.ndarray, n_jobs: 
     Products are in single precision, and their sums over chunks of words in double.
     """
     second_factor = 3 * sketch - 2 * single[:, None] * s
-    with threads(effective_n_jobs(n_jobs)) as parallel, one_blas_thread():
-        return mixed_cube(s.astype(np.float32), second_factor.astype(np.float32), parallel)
+    with threads(effective_n_jobs(n_jobs)) as parallel, single_blas_thread():
+        return sum_mixed_cubes(s.astype(np.float32), second_factor.astype(np.float32), parallel)
 
 
 # --- rows -------------------------------------------------------------------------------------------------------

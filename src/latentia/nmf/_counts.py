@@ -30,7 +30,7 @@ from scipy.special import gammaln, xlogy
 from ..exceptions import LatentiaError
 from ..moments.counts import Counts, as_counts
 from ..simplex import farthest_vertices, simplex_least_squares
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._points import compute_leading_triplets
 
 _ROWS_PER_TASK = 64  # rows that a thread takes at a time
@@ -199,7 +199,7 @@ def sweep_factor(
     def sweep_chunk(first: int, last: int) -> None:
         _sweep(*counts, *gaps, first, last, fixed, fixed_sums, factor, max_sweeps, _MIN_MOVE, logs)
 
-    for_chunks(sweep_chunk, n, _ROWS_PER_TASK, n_jobs)
+    run_in_chunks(sweep_chunk, n, _ROWS_PER_TASK, n_jobs)
     return logs
 
 

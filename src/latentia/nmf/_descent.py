@@ -172,7 +172,7 @@ class FactorUpdate:
 def run_rounds(start: FactorUpdate, e_step: EStep, rounds: Refine) -> Refinement:
     """Run rounds until they converge, or at most ``rounds`` of them."""
     max_rounds = _MAX_ROUNDS if rounds == "auto" else rounds
-    return refine(start, e_step, "auto" if max_rounds else 0, until=start.descent.converged, most=max_rounds)
+    return refine(start, e_step, "auto" if max_rounds else 0, until=start.descent.converged, max_steps=max_rounds)
 
 
 def row_weights(rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:

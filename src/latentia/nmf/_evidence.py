@@ -186,7 +186,7 @@ class NewNoiseFits:
         New noise about the fitted points moves the fit about as far as the fit is from the truth.
         """
         if not n_draws:
-            return cls(PartErrors.none("Needs fits with noise drawn again: n_splits is 0."))
+            return cls(PartErrors.missing("Needs fits with noise drawn again: n_splits is 0."))
         distances, span_residual, moves, reason = [], [], [], ""
         for number in range(n_draws):
             try:
@@ -240,7 +240,7 @@ def evidence_checks(
     """
     mixing, (limit, distances) = measured.mixing, find_error_limit(measured.vertices, measured.mixing)
     hull = (
-        Misfit.of(measured.span_residual, redrawn.span_residual, _measure_energy(measured))
+        Misfit.from_norms(measured.span_residual, redrawn.span_residual, _measure_energy(measured))
         if redrawn.span_residual
         else Misfit()
     )
@@ -251,10 +251,10 @@ def evidence_checks(
         pure_row_test = replace(pure_row_test, structure=pure_row_test.structure * float(np.sqrt(1 - bend.interacting)))
     single_row_errors = np.where((sharing > 1) | ~np.isfinite(distances), 0.0, distances)
     parts = (
-        redrawn.errors.widened(_REMAINING_SHARE * refinement_moves)
-        .widened(pure_row_test.bias)
-        .widened(single_row_errors)
-        .widened(bend.bias, np.sqrt(2))
+        redrawn.errors.widen(_REMAINING_SHARE * refinement_moves)
+        .widen(pure_row_test.bias)
+        .widen(single_row_errors)
+        .widen(bend.bias, np.sqrt(2))
     )
     lines = error_checks(
         parts, limit, "mean |w - w'|", "in lengths of a component", "component", "noise that was drawn again"
@@ -263,7 +263,8 @@ def evidence_checks(
     lines += [
         structure_check(measure_structure(rows, components, mixing, seed)),
         Check(
-            "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_MAX_OUTSIDE, hull.most), "1 for noise"),
+            "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio,
+            at_most(max(_MAX_OUTSIDE, hull.noise_limit), "1 for noise"),
             "Squared distance of the rows from the hull of the components, within their span, relative to noise. A large value "
             "means that some components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
             "No rows seem to be a single component: look at the rows with the largest residual, or use ApproximateNMF.",
@@ -311,7 +312,7 @@ def measure_structure(rows: np.ndarray, components: np.ndarray, mixing: Any, see
     """Compare the largest direction of the residuals with that under random signs."""
     largest, noise = measure_largest_residual(rows, row_weights(rows, components, mixing), seed)
     energy = float(np.einsum("ij,ij->", rows, rows))
-    return Misfit(0.0) if largest <= _NEGLIGIBLE * energy else Misfit.of(largest, noise, energy)
+    return Misfit(0.0) if largest <= _NEGLIGIBLE * energy else Misfit.from_norms(largest, noise, energy)
 
 
 def _measure_weakest_direction(measured: FitMeasurements) -> float | None:

@@ -40,7 +40,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self._fit_in_span(rows)
         span = vars(self).get("_span")
         if span is not None:
-            constant_columns = span.left_out
+            constant_columns = span.dependent_columns
             weights = np.ascontiguousarray(self.transform(rows).T)
             constant_entries = nonnegative_least_squares(np.ones((1, weights.shape[1])), weights, n_jobs=self.n_jobs)
             self.components_[:, constant_columns] = np.outer(constant_entries, span.offset[constant_columns])
@@ -61,7 +61,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return the weights of rows; for "cone" without the part that follows the size of a row."""
-        weights = np.asarray(self.transform(fitted.compared_rows))
+        weights = np.asarray(self.transform(fitted.comparison_rows))
         return ComponentView(
             (weights if self.mixing_kind_ == "simplex" else _remove_size_effect(weights, self.components_)).T
         )

@@ -142,7 +142,7 @@ class ApproximateNMF(FactorModel):
     """
 
     _constraints: ClassVar = {"n_init": Integer(1), "tol": Number(0)}
-    _farthest = float(np.sqrt(2))
+    _max_distance = float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
     starts_: Annotated[np.ndarray, of.numbers("*", 0.0)]
     lower_bound_: Annotated[float, of.number(0.0)]
@@ -312,7 +312,7 @@ class ApproximateNMF(FactorModel):
         parts = fitted.errors(self.n_splits)
         if parts.errors is not None and solution.rivals:
             rival_distances = [component_distances(solution.components, rival, "cone") for rival in solution.rivals]
-            parts = parts.widened(np.mean(rival_distances, axis=0), self._farthest)
+            parts = parts.widen(np.mean(rival_distances, axis=0), self._max_distance)
         rows = to_dense(sample_rows(fitted.rows, _MAX_SAMPLE)[0]) / solution.unit
         weights = row_weights(rows, solution.components, "cone", self.n_jobs)
         limit, distances = find_error_limit(solution.components, "cone")
@@ -322,7 +322,7 @@ class ApproximateNMF(FactorModel):
         misfit = measure_structure(completed_rows, solution.components, "cone", self._seed)
         clipped = estimate_clipping_bias(rows, solution.components, self.n_splits, self._seed, self.n_jobs)
         for common_error in (measure_freedom(solution.components, weights), clipped, bend.bias, misfit.bias(distances)):
-            parts = parts.widened(common_error, self._farthest)
+            parts = parts.widen(common_error, self._max_distance)
         return self._build_checks(solution, rows, weights, parts, limit, bend, misfit), parts
 
     def _build_checks(

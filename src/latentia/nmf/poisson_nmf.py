@@ -149,7 +149,7 @@ class PoissonNMF(FactorModel):
     """
 
     _constraints: ClassVar = {"max_iter": Integer(1), "tol": Number(0)}
-    _farthest = float(np.sqrt(2))
+    _max_distance = float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
@@ -275,7 +275,7 @@ class PoissonNMF(FactorModel):
         )
         bias, dispersion = self._refit_simulated_counts(rows, solution.components, weights)
         for common_error in (freedoms, misfit.bias(distances), bias):
-            parts = parts.widened(common_error, self._farthest)
+            parts = parts.widen(common_error, self._max_distance)
         share = fitted.recovered[0].n_missing / (fitted.rows.n_rows * rows.shape[1])
         gaps = gaps_checks(
             share, LEFT_OUT, rows, partial(_predict_columns, rows, solution.components, self.n_jobs), self._seed
@@ -464,7 +464,7 @@ def _measure_misfit(rows: sparse.csr_array, weights: np.ndarray, components: np.
     counts = fill_gaps(counts, missing_entries(counts), weights, components[:, frequent_columns])
     deviations = np.sqrt(np.maximum(expected, _TINY))
     residual = np.where(expected > 0, (counts - expected) / deviations, 0.0)
-    return Misfit.of(
+    return Misfit.from_norms(
         *measure_largest_direction(residual, seed),
         float((counts / np.maximum(deviations, 1e-6)).ravel() @ counts.ravel()),
     )

@@ -24,7 +24,7 @@ from scipy import sparse
 from .. import _fields as of
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from .._validation import gaps_of, missing_cells, table_blocks
-from ..evidence import Check, PartErrors, found_again
+from ..evidence import Check, PartErrors, mean_repeat_shares
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..fitting.base import fitting
 from ..fitting.stages import Fitted, Subset, fit_alone
@@ -299,7 +299,7 @@ class SeparableNMF(FactorModel):
         if descent.errors and measure_followed_structure(
             table.scale_rows(recovered.points, _MAX_SAMPLE), sample.points, before, after, mixing, self._seed
         ):
-            refinement = Refinement.none(components)
+            refinement = Refinement.no_steps(components)
         final = start.at(*refinement.values)
         _require_components(final.components, mixing)
         sums: FactorSums = accumulate(subset.rows, final, self.n_jobs)
@@ -353,7 +353,7 @@ class SeparableNMF(FactorModel):
         predict = column_predictor(scaled_rows, components, fitted.recovered.points.mixing, self.n_jobs)
         return gaps_checks(float(self._gaps.mean()), _COMPLETION_NOTE, scaled_rows, predict, self._seed)
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Compare the weights of rows with those of fits to halves: a half has a component if it has another row like it."""
         folds, halves = assign_folds(fitted.rows, self._seed), []
         settings = {"method": self.method_, "mixing": self.mixing_kind_, "refine": 0}
@@ -364,7 +364,7 @@ class SeparableNMF(FactorModel):
                 half_fit.method._set_fitted_attributes(half_fit)
                 component_view = half_fit.method._component_view(fitted)
                 halves += [] if component_view is None else [component_view]
-        return found_again(self._component_view(fitted), halves)
+        return mean_repeat_shares(self._component_view(fitted), halves)
 
     def _check_signs(self, table: Table) -> bool:
         """Return True if all entries are nonnegative; warn if not."""

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, refine, updated
+from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, estimate_values, refine
 from ..likelihood.rows import normalised
 from ..passes import Block
 from ._findings import list_missing, list_present, split_gaps
@@ -277,12 +277,14 @@ def _refine_until_converged(
     if first.share_crowded > max_crowded:
         return NetworkRefinement(network, _make_refinement([first.log_likelihood]), True, first.share_crowded)
     # Climb with all links.
-    with_all_links = _climb(update.at(*updated(update, first)), e_step, 1)
+    with_all_links = _climb(update.at(*estimate_values(update, first)), e_step, 1)
     # Drop links without support, and climb again.
     update, n_steps = update.at(*with_all_links.values), len(with_all_links.log_likelihood) + 2
     middle = e_step(update, n_steps)
     with_supported_links = _climb(
-        update.at(*updated(update, middle)).restrict_to_links(update.select_supported_links(middle)), e_step, n_steps
+        update.at(*estimate_values(update, middle)).restrict_to_links(update.select_supported_links(middle)),
+        e_step,
+        n_steps,
     )
     log_likelihood = [
         first.log_likelihood,
@@ -306,7 +308,9 @@ def _refine_by_plain_steps(update: NoisyOrUpdate, e_step: EStep, steps: int) -> 
     update = update.at(*fit.values)
     last_sums = e_step(update, steps)
     refinement = _make_refinement([*fit.log_likelihood, last_sums.log_likelihood])
-    return NetworkRefinement(update.at(*updated(update, last_sums)).network, refinement, False, last_sums.share_crowded)
+    return NetworkRefinement(
+        update.at(*estimate_values(update, last_sums)).network, refinement, False, last_sums.share_crowded
+    )
 
 
 def _make_refinement(

@@ -74,7 +74,7 @@ def noisy_or_checks(measured: FitDiagnostics) -> list[Check]:
     checks = error_checks(parts, limit, symbol, "relative to its size", "cause", n_rows=n_rows)
     checks += measured.trivial
     if measured.misfit is not None:
-        checks += measured.misfit.checks(what="causes")
+        checks += measured.misfit.checks(noun="causes")
     if measured.goodness is not None:
         checks += measured.goodness.checks(limit)
     checks += _rank_checks(measured, m)

@@ -22,7 +22,7 @@ import numpy as np
 from ..evidence import Check, Misfit, at_most
 from ..likelihood import normalised, over, refine
 from ..likelihood.products import ProductMixtureUpdate, product_log_density
-from ..likelihood.rows import scaled_exp
+from ..likelihood.rows import scale_exp
 from ..passes import Blocks, Folds
 from ._em import Configurations, NoisyOrUpdate
 from ._findings import fill_gaps_with_nan, list_missing, list_present, read_cells
@@ -111,7 +111,7 @@ def compute_pair_misfit(network: Network, source: AbsenceMoments, folds: Folds) 
     residual, pairs = subtract_pairs(pairs, scale, network)[upper], pairs[upper]
     first_half, second_half = (scale_pairs(source.logs(half), scale)[upper] for half in folds.splits[0])
     noise = (first_half - second_half) / 2
-    return Misfit.of(float(residual @ residual), float(noise @ noise), float(pairs @ pairs))
+    return Misfit.from_norms(float(residual @ residual), float(noise @ noise), float(pairs @ pairs))
 
 
 def compute_goodness(network: Network, rows: Any, seed: int) -> Goodness:
@@ -221,7 +221,7 @@ def fit_classes(table: np.ndarray, n_classes: int, seed: int) -> tuple[np.ndarra
         memberships = np.random.default_rng([seed, 105, start]).dirichlet(np.full(n_classes, 0.1), len(table)).T
         chances = (memberships @ present + 0.5 * frequency) / (memberships @ is_known + 0.5)
         update = ProductMixtureUpdate("bernoulli", chances, None, memberships.mean(axis=1), _MIN_CHANCE)
-        fits.append(refine(update, over(Blocks.from_array(table)), "auto", most=_STEPS))
+        fits.append(refine(update, over(Blocks.from_array(table)), "auto", max_steps=_STEPS))
     chances, shares = max(fits, key=lambda fit: float(fit.log_likelihood[-1])).values
     rows = shares[:, None] * len(table)
     return (rows * chances + 0.5 * frequency) / (rows + 0.5), shares
@@ -292,7 +292,7 @@ def _draw_causes(update: NoisyOrUpdate, rows: Any, uniform: np.ndarray) -> tuple
 
 def _draw_configurations(logs: np.ndarray, uniform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Draw configurations of rows, (n, draws), given log joint probabilities (n, c); return log-likelihoods (n,) too."""
-    shares, highest = scaled_exp(logs)
+    shares, highest = scale_exp(logs)
     shares = np.cumsum(shares, axis=1)
     chosen = (shares[:, None, :] < (uniform * shares[:, -1:])[:, :, None]).sum(axis=2)
     return chosen, highest + np.log(shares[:, -1])

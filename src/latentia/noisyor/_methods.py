@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _fields as of
 from .._parameters import Number, check_parameter, seed_of
 from .._validation import weighted_mean
-from ..evidence import Drawn
+from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, check_size, fitted
 from ..fitting.stages import Fitted
@@ -236,13 +236,13 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         n_samples, rng = check_size(n_samples, "n_samples"), np.random.default_rng(seed_of(random_state))
         return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_samples, rng)
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         (rows,) = sample_rows(fitted.rows)
         if rows.shape[1] > _MAX_DRAWN:
             return None
         real = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
         simulated = np.asarray(self.sample(len(real), rng)[0], dtype=np.float64)
-        return Drawn(real, np.where(np.isnan(real), np.nan, simulated), self.column_names or ())
+        return RealAndSimulated(real, np.where(np.isnan(real), np.nan, simulated), self.column_names or ())
 
     @property
     def cause_names_(self) -> list[str]:

@@ -19,9 +19,9 @@ from numba import njit
 
 from ..exceptions import LatentiaError
 from ..moments import CountSums
-from ..moments.additive import alike, evened, excess_of_copies
+from ..moments.additive import copy_inflation, count_remainders, shrink_to_mean
 from ..passes import Block, Blocks, Folds, accumulate
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from ._findings import split_gaps
 from ._pmi_blocks import Counter
 from .absences import AbsenceCounts, BitColumns, RowPacking
@@ -67,7 +67,7 @@ class _SplitRows:
     packing: RowPacking
 
     def zero(self) -> _Split:
-        no_copies = alike(np.empty(0, np.int64))
+        no_copies = count_remainders(np.empty(0, np.int64))
         return _Split(
             self.packing.zero(), np.array([no_copies, no_copies]), np.zeros((self.packing.n_features,) * 2, np.int64), 0
         )
@@ -76,7 +76,9 @@ class _SplitRows:
         table = _read_known_rows(block, self.packing.names)
         size, hashes = table.sum(axis=1), self.packing.folds.leaders[block.rows]  # type: ignore[index]
         short_rows, is_long_enough = table[size < _MIN_HASHED].astype(np.float32), size >= _MIN_HASHED
-        copies = np.array([alike(hashes[is_long_enough & (size < _MIN_LONG)]), alike(hashes[size >= _MIN_LONG])])
+        copies = np.array(
+            [count_remainders(hashes[is_long_enough & (size < _MIN_LONG)]), count_remainders(hashes[size >= _MIN_LONG])]
+        )
         packed = self.packing.add(
             state.packed, Block.from_parts([table[is_long_enough]], rows=block.rows[is_long_enough])
         )
@@ -148,7 +150,7 @@ def _pack_triples(counts: AbsenceCounts, n_jobs: int | None) -> np.ndarray:
             for packed, table in zip(packed_triples, count(i, i + 1, n, i + 1), strict=True):
                 _put(table, order, i, packed)
 
-    for_chunks(fill, n, 1, n_jobs)
+    run_in_chunks(fill, n, 1, n_jobs)
     return packed_triples
 
 
@@ -165,7 +167,7 @@ class AbsenceStatistics(AbsenceCounts):
         tables = sums.tables if "few" in sums.tables else _split_tables(sums.tables["rows"])
         self.bits, self.n_jobs, self.added, self.n_features = [], n_jobs, 0.5, len(tables["few"])
         self._triples, self._order = tables["triples"], np.arange(self.n_features)
-        excess = excess_of_copies(*tables["copies"])
+        excess = copy_inflation(*tables["copies"])
         self._excess = excess if excess > _NEGLIGIBLE_EXCESS else 1.0
         rows, pairs = _draw_tables(tables["n"][-1], tables["few"])
         self.n_rows = self._reduce_copies(tables["n"][:-1]) + rows
@@ -182,7 +184,7 @@ class AbsenceStatistics(AbsenceCounts):
         return count
 
     def _reduce_copies(self, tables: np.ndarray) -> np.ndarray:
-        return tables if self._excess == 1 else evened(tables, self._excess)
+        return tables if self._excess == 1 else shrink_to_mean(tables, self._excess)
 
 
 def _split_tables(rows: np.ndarray) -> dict[str, np.ndarray]:

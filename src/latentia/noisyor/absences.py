@@ -34,7 +34,7 @@ from joblib import effective_n_jobs
 from ..exceptions import LatentiaError
 from ..passes import Block, Folds
 from ..system.progress import progress_bar
-from ..system.threads import for_chunks, one_blas_thread, threads
+from ..system.threads import run_in_chunks, single_blas_thread, threads
 from ..tensor.operators import symmetrise_modes
 from ._findings import split_gaps
 from ._packed import pack_pairs, symmetrise
@@ -235,7 +235,7 @@ class AbsenceCounts:
                 for bits, table in zip(self.bits, counts, strict=True):
                     count_pairs_of_range(bits, start, stop, table)
 
-            for_chunks(count, self.n_features, COLUMNS, self.n_jobs)
+            run_in_chunks(count, self.n_features, COLUMNS, self.n_jobs)
             for table, present in zip(counts, self.present, strict=True):
                 table += table.T
                 np.fill_diagonal(table, present)
@@ -365,7 +365,7 @@ class AbsenceCounts:
     def _run_in_threads(self, task: Callable[[int], None], places: range, progress: bool | str) -> None:
         """Run the task for all places in threads, with one thread for each matrix product."""
         bar = progress_bar(progress, len(places), "slabs")
-        with threads(effective_n_jobs(self.n_jobs)) as parallel, one_blas_thread(), bar as advance:
+        with threads(effective_n_jobs(self.n_jobs)) as parallel, single_blas_thread(), bar as advance:
             for start in range(0, len(places), _SLABS_AT_ONCE):
                 size = min(_SLABS_AT_ONCE, len(places) - start)
                 parallel(lambda k, first=places[start]: task(first + k), size)  # type: ignore[misc]
@@ -428,7 +428,7 @@ class ObservedAbsences:
             def count(i: int, _: int, pair: np.ndarray = pair, table: np.ndarray = table) -> None:
                 count_pairs_with(pair, i, table)
 
-            for_chunks(count, n, 1, self._either.n_jobs)
+            run_in_chunks(count, n, 1, self._either.n_jobs)
             n_together += table[:, :n] + table[:, :n].T
             # Rows with the first finding in which the second is neither present nor unknown.
             n_without += np.bitwise_count(present).sum(axis=1, dtype=np.int64)[:, None] - table[:, n:]

@@ -200,7 +200,7 @@ class NoisyOr(NetworkMethods, Additive):
     """
 
     _nouns = ("cause", "causes", "rows")
-    _compared, _farthest = ("weights_",), _MAX_ERROR
+    _compared, _max_distance = ("weights_",), _MAX_ERROR
     _constraints: ClassVar = {
         "n_components": OrNone(Sizes()),
         "prior": OrNone(Number(0, 1)),
@@ -323,7 +323,7 @@ class NoisyOr(NetworkMethods, Additive):
         """Count all triples of findings."""
         return count_absences(rows, folds, self._column_names, self.n_jobs, self.verbose and "reading")
 
-    def _of_sums(self, sums: CountSums) -> _Moments:
+    def _moments_from_sums(self, sums: CountSums) -> _Moments:
         """Return the moments of sufficient statistics."""
         _check_rows(sums.n_rows)
         return self._select_findings(AbsenceStatistics(sums, self.n_jobs), Folds(seed=self._seed))
@@ -348,7 +348,7 @@ class NoisyOr(NetworkMethods, Additive):
         """Refine the network by EM on the rows of a subset, if EM was possible on all rows."""
         steps = 0 if full_fit is not None and full_fit.refused else self._steps(moments)
         if not steps:
-            return NetworkRefinement(recovered.network, Refinement.none())
+            return NetworkRefinement(recovered.network, Refinement.no_steps())
         rows = over(moments.restrict(subset.rows), self.n_jobs, self.verbose)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
         start, is_grown = recovered.network, False
@@ -401,7 +401,7 @@ class NoisyOr(NetworkMethods, Additive):
         self.prior_errors_ = _compute_prior_errors(fitted) if self.prior is None else None
         misfit, goodness, trivial, gaps = self._goodness(fitted)
         if goodness is not None:
-            parts = parts.widened(np.full(m, goodness.bias), _MAX_ERROR)
+            parts = parts.widen(np.full(m, goodness.bias), _MAX_ERROR)
         spectrum, n_unused = Spectrum(self.spectrum_, self.noise_level_), int((~moments.is_used).sum())
         measured = FitDiagnostics(
             refined, learner, spectrum, moments.source, parts, n_unused, misfit, goodness, trivial, gaps
@@ -509,7 +509,7 @@ class NoisyOr(NetworkMethods, Additive):
                 )
             items = choose_items(X, self.min_df) if reset else [str(name) for name in self._column_names]
             X = Blocks.from_array(make_basket_table(X, items), names=items)
-        return table_blocks(self, _replace_gaps(X), reset=reset, what="findings", dtype="numeric", missing=True)
+        return table_blocks(self, _replace_gaps(X), reset=reset, column_noun="findings", dtype="numeric", missing=True)
 
     def _distances(self, other: NoisyOr) -> np.ndarray:
         return np.minimum(relative_distances(self.weights_, other.weights_).min(axis=1), _MAX_ERROR)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._archive import checked_csr, own_class
+from .._archive import build_csr, find_class
 from ..exceptions import LatentiaError
 
 _KINDS = "biufc"
@@ -102,7 +102,7 @@ def _read_tree(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
         return arrays[content][()]
     if kind == "csr":
         data, indices, indptr = (arrays[number] for number in content)
-        return checked_csr(data, indices, indptr, rest[0][1])
+        return build_csr(data, indices, indptr, rest[0][1])
     if kind == "dict":
         return {_read_tree(key, arrays): _read_tree(item, arrays) for key, item in content}
     if kind == "record":
@@ -112,7 +112,7 @@ def _read_tree(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
 
 
 def _build_record(name: str, state: dict[str, Any]) -> Any:
-    cls: Any = own_class(name)
+    cls: Any = find_class(name)
     if cls is None or not _is_record(cls):
         raise LatentiaError(f"{name} is no record of this version")
     if issubclass(cls, tuple):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from ..system.progress import progress_bar
-from ..system.threads import Parallel, one_blas_thread, threads
+from ..system.threads import Parallel, single_blas_thread, threads
 from .blocks import Block, Blocks
 from .checkpoint import Checkpoint, PassState
 
@@ -58,7 +58,7 @@ def fold_blocks(
         numbers.start, [reducer.start() for reducer in reducers]
     )
     bar = progress_bar(progress, numbers.stop - state.next_block, "blocks")
-    with threads(n_workers) as parallel, one_blas_thread(), bar as show:
+    with threads(n_workers) as parallel, single_blas_thread(), bar as show:
         for first in range(state.next_block, numbers.stop, n_workers):
             window: list[Any] = [None] * min(n_workers, numbers.stop - first)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..system.threads import one_blas_thread
+from ..system.threads import single_blas_thread
 
 _SIZE, _MARGIN = np.array([1000.0, 720.0]), 24.0
 _STEPS, _PULL, _GRAVITY = 200, 4.0, 0.25
@@ -66,7 +66,7 @@ def draw_graph(adjacency: Any, pies: Sequence[Pie], shares: np.ndarray, is_compl
     weight = np.array([pie.weight for pie in pies])
     top = np.sqrt(weight / max(weight.max(initial=0.0), 1e-300))
     radius = (_MIN_RADIUS + (_MAX_RADIUS - _MIN_RADIUS) * top) * min(1.0, np.sqrt(150 / max(n, 1)) * 0.6 + 0.4)
-    with one_blas_thread():
+    with single_blas_thread():
         places = _separate_circles(_fit_to_picture(force_layout(table, shares if is_sparse else None)), radius)
     first, second = sparse.triu(table, 1).tocoo().coords
     n_edges = len(first)

@@ -17,7 +17,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ..summaries import Figure, Section, Summary, Table
-from ..system.scratch import whole_file
+from ..system.scratch import atomic_file
 from .parts import comparison_rows, evidence_of, evidence_parts, grade_mark, mean_error, short_number, version
 
 # --- summaries ------------------------------------------------------------------------------------------------------
@@ -184,6 +184,6 @@ def _prose(text: str) -> Any:
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:
     """Write a page completely or not at all; incomplete characters become question marks."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(page.encode("utf-8", "replace"))
     return Path(path)

@@ -34,7 +34,7 @@ class Chain:
     startprob: Annotated[np.ndarray, of.distributions("K")]
     transmat: Annotated[np.ndarray, of.distributions("K K")]
     emissions: Annotated[np.ndarray, of.numbers("K S")]
-    variances: Annotated[np.ndarray | None, of.numbers("K S", of.LEAST)] = None
+    variances: Annotated[np.ndarray | None, of.numbers("K S", of.MIN_MAGNITUDE)] = None
     covariances: Annotated[np.ndarray | None, of.numbers("K S S")] = None
 
     def sorted(self, lengths: Any = ()) -> Chain:

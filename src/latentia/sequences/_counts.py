@@ -19,7 +19,7 @@ from .._validation import finite_blocks
 from ..evidence import Check, PartErrors, error_checks, separation_limit
 from ..exceptions import LatentiaError
 from ..likelihood import Expected, Rates, Values, log, normalised
-from ..likelihood.rows import merged
+from ..likelihood.rows import merge_sums
 from ..moments import ColumnMoments, CommonFrame, ViewSums
 from ..passes import Block, Blocks
 from ._chain import Chain, compute_stationary
@@ -219,7 +219,7 @@ class CountChainUpdate:
         return add_sequences(state, *expectations)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
         prior = self.prior[2] if isinstance(self.prior, tuple) else self.prior

@@ -13,7 +13,7 @@ from .. import _fields as of
 from .._entries import missing_entries
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
 from ..exceptions import LatentiaError
-from ..likelihood import Values, one_gaussian, over, refine
+from ..likelihood import Values, over, refine, single_gaussian
 from ..likelihood.products import product_log_density
 from ..metrics import nearest_distances, nearest_others
 from ..moments import ColumnMoments, CommonFrame, ViewSums
@@ -326,7 +326,7 @@ class Vectors:
         e_step = over(sample)
 
         def climb(start: Chain, steps: int) -> tuple[float, Chain]:
-            reached = refine(self.update(start, deviations), e_step, "auto", most=steps)
+            reached = refine(self.update(start, deviations), e_step, "auto", max_steps=steps)
             return float(np.max(reached.log_likelihood)), self.build_chain(reached.values)
 
         climbed = list(starts.values())
@@ -389,7 +389,7 @@ class Vectors:
     def score_independent_steps(
         self, rows: Any, marginal: np.ndarray, n_steps: int, chain: Chain
     ) -> tuple[np.ndarray, int, str]:
-        return *one_gaussian(rows, n_steps), "one Gaussian"
+        return *single_gaussian(rows, n_steps), "one Gaussian"
 
     def score_drifting_steps(self, sample: Blocks) -> list[tuple[np.ndarray, int, str]]:
         """Score a model in which each step is a linear function of the previous step, without states."""
@@ -406,7 +406,9 @@ class Vectors:
         residuals[successors] = (
             rows[successors] - predictors @ np.linalg.lstsq(predictors, completed[successors], rcond=None)[0]
         )
-        return [(one_gaussian(residuals, n)[0], d * (d + 1) + d * (d + 1) // 2, "steps that follow from the last one")]
+        return [
+            (single_gaussian(residuals, n)[0], d * (d + 1) + d * (d + 1) // 2, "steps that follow from the last one")
+        ]
 
     def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         assert chain.variances is not None

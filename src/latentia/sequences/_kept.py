@@ -15,7 +15,7 @@ from scipy import sparse
 from ..exceptions import LatentiaError
 from ..fitting.additive import Additive, Receipt
 from ..moments import Coordinates, CountSums
-from ..moments.additive import alike, evened, excess_of_copies
+from ..moments.additive import copy_inflation, count_remainders, shrink_to_mean
 from ..passes import Block, Blocks, Folds, accumulate, assign_sequence_folds_by_content
 from ..system.threads import Parallel
 from ._lags import DISCOUNT, REACH, find_pair_starts
@@ -57,7 +57,7 @@ class AdditiveSequences(Additive):
         DroppedDataWarning
             After a ``fit`` without ``keep_moments``, whose rows the model then loses.
         """
-        return self._changed((X, lengths), refine_on=refine_on)
+        return self._update_rows((X, lengths), refine_on=refine_on)
 
     def forget(self, X: Any, lengths: Any = None) -> Receipt:  # type: ignore[override]
         """Remove sequences: the model is that of the remaining ones, and nothing in it depends on the removed ones.
@@ -76,7 +76,7 @@ class AdditiveSequences(Additive):
         Receipt
             How many steps were removed, how many remain, and a digest of those removed.
         """
-        return self._forgotten((X, lengths))
+        return self._forget_rows((X, lengths))
 
 
 def assign_folds_by_content(blocks: Blocks, n: int = 4) -> Folds:
@@ -108,7 +108,7 @@ class StepCounts:
         self.size, self.folds = size, folds
 
     def zero(self) -> dict[str, np.ndarray]:
-        no_copies = alike(np.empty(0, np.int64))
+        no_copies = count_remainders(np.empty(0, np.int64))
         return {
             "symbols": np.zeros(self.size, np.int64), "lengths": np.zeros(_MAX_EXACT_LENGTH + 3, np.int64),
             "copies": np.array([no_copies, no_copies]), "squares": np.zeros(1, np.int64),
@@ -126,8 +126,8 @@ class StepCounts:
         changes = np.append(0, np.cumsum(np.append(symbols[1:] != symbols[:-1], True)))
         may_be_chance = changes[ends - 1] - changes[stretch_starts] < _MIN_CHANGES
         hashes, weights = self.folds.leaders[block.rows[stretch_starts]], np.maximum(ends - stretch_starts - 2, 0)  # type: ignore[index]
-        state["copies"][0] += alike(hashes[may_be_chance], weights[may_be_chance])
-        state["copies"][1] += alike(hashes[~may_be_chance])
+        state["copies"][0] += count_remainders(hashes[may_be_chance], weights[may_be_chance])
+        state["copies"][1] += count_remainders(hashes[~may_be_chance])
         state["squares"] += (weights[may_be_chance] ** 2).sum()
         return state
 
@@ -142,7 +142,7 @@ def sequence_lengths(sums: CountSums) -> np.ndarray:
 def variance_excess(sums: CountSums) -> float:
     """Compute the factor by which accidental copies of stretches increase the variance between folds."""
     chance_copies, true_copies = sums.tables["copies"]
-    return excess_of_copies(chance_copies, true_copies, float(sums.tables["squares"][0]))
+    return copy_inflation(chance_copies, true_copies, float(sums.tables["squares"][0]))
 
 
 # --- pairs and triples of a few symbols -------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def count_views(blocks: Blocks, folds: Folds, size: int, **options: Any) -> Coun
 def views_from_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarray) -> dict[Any, np.ndarray]:
     """Compute the state of `latentia.moments.ViewMoments` of past, step and future, in coordinates, from sums."""
     excess = variance_excess(sums)
-    views, past, future = (evened(sums.tables[name], excess) for name in ("views", "past", "future"))
+    views, past, future = (shrink_to_mean(sums.tables[name], excess) for name in ("views", "past", "future"))
     basis, (_, s, d, _) = coordinates.basis, views.shape
     projection = np.zeros((d, 2 * basis.shape[1]))  # coordinates of past and future
     projection[:s, : basis.shape[1]] = basis

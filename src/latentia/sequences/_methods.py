@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _fields as of
 from .._entries import is_missing
-from ..evidence import Drawn
+from ..evidence import RealAndSimulated
 from ..exceptions import LatentiaError
 from ..fitting.base import Estimator, fitted
 from ..fitting.stages import Fitted
@@ -30,7 +30,7 @@ class ChainMethods(Estimator):
     n_iter_: Annotated[int, of.count()]
     converged_: bool
 
-    def _real_and_drawn(self, fitted: Fitted, rng: np.random.Generator) -> Drawn | None:
+    def _real_and_simulated(self, fitted: Fitted, rng: np.random.Generator) -> RealAndSimulated | None:
         kind = vars(self).get("_kind")
         return None if kind is None else simulate_steps(self, kind, fitted.rows.observed, rng)
 

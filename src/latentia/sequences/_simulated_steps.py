@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import Drawn
+from ..evidence import RealAndSimulated
 from ..passes import Blocks
 from ._emissions import Symbols
 from ._steps import sample_stretches
@@ -14,7 +14,7 @@ from ._steps import sample_stretches
 _MAX_STEPS, _STRETCH = 2000, 200
 
 
-def simulate_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) -> Drawn:
+def simulate_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generator) -> RealAndSimulated:
     """Pair neighbours in a sample of the data and in an equally long sample from ``model``; symbols become numbers."""
     sample = sample_stretches(steps, _MAX_STEPS, _STRETCH)
     table, lengths = np.vstack([block[0] for block in sample]), np.concatenate([block[-1] for block in sample])
@@ -32,4 +32,4 @@ def simulate_steps(model: Any, kind: Any, steps: Blocks, rng: np.random.Generato
     real, simulated = (
         np.hstack([table[pair_starts], table[pair_starts + 1]]).astype(float) for table in (real, simulated)
     )
-    return Drawn(real, np.where(np.isnan(real), np.nan, simulated), names)
+    return RealAndSimulated(real, np.where(np.isnan(real), np.nan, simulated), names)

@@ -32,7 +32,7 @@ def build_initial_chain(
     span : ColumnSpan, optional
         For vectors: the place of the fitted features among all columns, which ``init`` describes.
     """
-    span = span or ColumnSpan.whole(len(deviations))
+    span = span or ColumnSpan.all_columns(len(deviations))
     width = len(span.offset)
     names = "startprob, transmat, " + ("emissionprob" if symbols else "means")
     start, transitions = _array(init, "startprob", (k,), names), _array(init, "transmat", (k, k), names)

@@ -59,8 +59,8 @@ def try_state_split(
     splits = {
         str(state): kind.update(_split_state(chain, state, agreements[state][1]), deviations) for state in candidates
     }
-    split_fit = race_updates(splits, e_step, "auto", _EM_STEPS, most=dict.fromkeys(splits, _EM_STEPS)).reached
-    refit = refine(kind.update(chain, deviations), e_step, "auto", most=1 if converged else _EM_STEPS)
+    split_fit = race_updates(splits, e_step, "auto", _EM_STEPS, max_steps=dict.fromkeys(splits, _EM_STEPS)).reached
+    refit = refine(kind.update(chain, deviations), e_step, "auto", max_steps=1 if converged else _EM_STEPS)
     return float(split_fit.log_likelihood.max() - refit.log_likelihood.max()), kind.build_chain(split_fit.values)
 
 

@@ -25,7 +25,7 @@ from numba import njit
 
 from ..exceptions import LatentiaError
 from ..likelihood import log
-from ..likelihood.rows import scaled_exp
+from ..likelihood.rows import scale_exp
 from ._symbols import as_symbols
 
 _ZERO = 1e-300  # Smaller predictions count as zero.
@@ -58,7 +58,7 @@ def forward_backward(
     startprob, transmat = as_floats(startprob), as_floats(transmat)
     table, codes, lengths, n = _prepare_arguments(log_density, lengths, symbols)
     posterior, start, transitions = np.empty((n, len(startprob))), np.zeros(len(startprob)), np.zeros(transmat.shape)
-    total = _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, posterior)
+    total = _filter(startprob, transmat, table, *scale_exp(table), codes, lengths, posterior)
     _smooth(transmat, lengths, posterior, transitions, start)
     return total, posterior, transitions, start
 
@@ -70,7 +70,7 @@ def forward(
     startprob, transmat = as_floats(startprob), as_floats(transmat)
     table, codes, lengths, n = _prepare_arguments(log_density, lengths, symbols)
     filtered = np.empty((n, len(startprob)))
-    _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, filtered)
+    _filter(startprob, transmat, table, *scale_exp(table), codes, lengths, filtered)
     return filtered
 
 
@@ -80,7 +80,7 @@ def log_likelihood(
     """Compute the log-likelihood of all sequences in nats; parameters as in `forward_backward`."""
     startprob, transmat = as_floats(startprob), as_floats(transmat)
     table, codes, lengths, _ = _prepare_arguments(log_density, lengths, symbols)
-    return _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, np.empty((0, len(startprob))))
+    return _filter(startprob, transmat, table, *scale_exp(table), codes, lengths, np.empty((0, len(startprob))))
 
 
 def viterbi(

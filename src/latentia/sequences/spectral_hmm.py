@@ -29,14 +29,14 @@ from ..evidence import (
     above,
     at_most,
     convergence_checks,
-    counted_parameters,
+    count_parameters,
     tensor_checks,
     trivial_checks,
 )
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..fitting.base import check_size, fitted, fitting
 from ..fitting.stages import Fitted, Subset
-from ..likelihood import Refine, Refinement, converge, over, race, race_updates, refine, updated
+from ..likelihood import Refine, Refinement, converge, estimate_values, over, race, race_updates, refine
 from ..likelihood.gaussian import check_covariances
 from ..moments import (
     ColumnMoments,
@@ -48,14 +48,14 @@ from ..moments import (
     ViewSums,
     column_moments,
     common_frame,
-    filled,
+    fill_missing,
     frame_noise,
-    left_across_views,
-    left_of_tensor,
-    left_within_views,
     means_given_middle,
     observed_columns,
+    residual_across_views,
+    residual_within_views,
     span_of,
+    tensor_residual,
 )
 from ..passes import Block, Blocks, Folds, accumulate, assign_sequence_folds
 from ..simplex import distributions, simplex_least_squares
@@ -245,11 +245,11 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     emissionprob_: Annotated[np.ndarray, of.optional(of.distributions("K S"))]
     unseen_: Annotated[np.ndarray, of.optional(of.shares("K"))]
     means_: Annotated[np.ndarray, of.optional(of.numbers("K V"))]
-    variances_: Annotated[np.ndarray, of.optional(of.numbers("K V", of.LEAST))]
+    variances_: Annotated[np.ndarray, of.optional(of.numbers("K V", of.MIN_MAGNITUDE))]
     covariances_: Annotated[np.ndarray, of.optional(of.numbers("... V V"))]
     _kind: Emissions
     _chain: Chain
-    _deviations: Annotated[np.ndarray, of.numbers("S", of.LEAST)]
+    _deviations: Annotated[np.ndarray, of.numbers("S", of.MIN_MAGNITUDE)]
 
     def __init__(
         self,
@@ -345,7 +345,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             share,
         )
 
-    def _by_content(self, rows: _Steps) -> Folds:
+    def _assign_content_folds(self, rows: _Steps) -> Folds:
         return assign_folds_by_content(rows.observed)
 
     def _sums(self, rows: _Steps, folds: Folds, like: Any) -> CountSums:
@@ -361,7 +361,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         check_symbols(len(self.symbols_), _MAX_SYMBOLS)
         return count_views(rows.observed, folds, len(self.symbols_), n_jobs=self.n_jobs, progress=self.verbose)
 
-    def _of_sums(self, sums: CountSums) -> _Moments:
+    def _moments_from_sums(self, sums: CountSums) -> _Moments:
         """Compute the moments from kept counts."""
         self._kind, tables = Symbols(self.symbols_), sums.tables
         marginal, lengths = tables["symbols"] / sums.n_rows, sequence_lengths(sums)
@@ -414,7 +414,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """Run EM on the steps, from the best start."""
         chain = None if recovered is None else recovered.chain
         if chain is not None and not self.refine:
-            return _ChainFit(chain.sorted(moments.lengths), Refinement.none())
+            return _ChainFit(chain.sorted(moments.lengths), Refinement.no_steps())
         return self._run_em(_collect_starts(self, chain, moments, subset), moments, subset)
 
     def _restart(self, model: _ChainFit, moments: _Moments, subset: Subset) -> _ChainFit | None:
@@ -435,7 +435,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         return ComponentView(np.vstack(posteriors).T, ordered=False)
 
     @property
-    def _farthest(self) -> float:
+    def _max_distance(self) -> float:
         return self._kind.max_distance
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
@@ -450,7 +450,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if parts.errors is not None and self.refine:
             changes = _measure_changes(refined.parameters, moments, fitted.rows, self.n_jobs)
             lines = _check_changes(changes, parts.errors)
-            errors = np.minimum(np.maximum(parts.errors, changes), self._farthest)
+            errors = np.minimum(np.maximum(parts.errors, changes), self._max_distance)
             if isinstance(moments.kind, Symbols) and refined.refinement.converged:
                 split_check, misses = _check_state_split(refined.parameters, moments, fitted.rows)
                 lines, errors = [*lines, split_check], np.maximum(errors, misses)
@@ -462,7 +462,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """Run EM from the start that reaches the highest likelihood."""
         kind, e_step = moments.kind, over(part.rows, self.n_jobs, self.verbose)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
-        won = race_updates(updates, e_step, self.refine, _RACE_STEPS, most={"classes": _RACE_STEPS})
+        won = race_updates(updates, e_step, self.refine, _RACE_STEPS, max_steps={"classes": _RACE_STEPS})
         # A race takes one more pass, and with counts another for the roots of some rows.
         n_passes = won.n_steps + (len(starts) > 1) + (isinstance(kind, Counts) and len(starts) > 1)
         refined = _ChainFit(kind.build_chain(won.reached.values), won.reached, won.name, n_passes)
@@ -635,7 +635,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
 def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
     """Extend means and variances from the fitted columns to all columns."""
     model.means_ = span.points(model.means_)
-    model.variances_ = np.maximum(span.variances(model.variances_), of.LEAST)
+    model.variances_ = np.maximum(span.variances(model.variances_), of.MIN_MAGNITUDE)
     if "covariances_" in vars(model):
         model.covariances_ = span.covariances(model.covariances_)
 
@@ -722,7 +722,7 @@ def _compare_with_independence(model: SpectralHMM, fitted: Fitted) -> list[Check
     n_fitted = k * (k - 1) + model._kind.n_parameters(model._chain)
     gained = np.full(sample.n_rows, total / sample.n_rows)
     for trivial, n_parameters, against in rivals:
-        extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(model.refine))
+        extra = count_parameters(n_fitted - n_parameters, blocks.n_rows, bool(model.refine))
         lines += trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
     return lines
 
@@ -860,7 +860,11 @@ def _summarise_columns(
     if not has_gaps:
         return column_moments(table, **options), table, None
     (columns,) = observed_columns(table, **options)
-    return columns.moments, table.map(lambda block: [filled(block[0], columns), block[-1]], table.shapes), columns.share
+    return (
+        columns.moments,
+        table.map(lambda block: [fill_missing(block[0], columns), block[-1]], table.shapes),
+        columns.share,
+    )
 
 
 def _build_view_statistic(coordinates: Coordinates, average: np.ndarray, folds: Folds, squares: bool) -> ViewMoments:
@@ -913,25 +917,25 @@ def _compute_misfits(chain: Chain, recovery: _Recovery, moments: _Moments, surpl
     past, future = compute_neighbour_means(state_coordinates, average, chain.transmat, inside, moments.observed_lengths)
     tensor = min(
         (
-            left_of_tensor(recovery.frame, sums, halves, views, weights)
+            tensor_residual(recovery.frame, sums, halves, views, weights)
             for views in (means, [past, state_coordinates, future])
         ),
-        key=lambda misfit: misfit.left,
+        key=lambda misfit: misfit.residual,
     )
     noise = moments.kind.noise(chain, moments.column_deviations, weights)
     within = None
     if noise is not None:
-        within = left_within_views([coordinates], [noise], sums, halves, [expected_columns], weights, views=[1])
-    across = left_across_views(sums, halves, means, weights)
+        within = residual_within_views([coordinates], [noise], sums, halves, [expected_columns], weights, views=[1])
+    across = residual_across_views(sums, halves, means, weights)
     if _has_many_symbols(
         moments, len(state_coordinates)
     ):  # Least-squares shares are noise if states are classes of symbols.
         across = min(
             across,
-            left_across_views(sums, halves, [past, state_coordinates, future], inside),
-            key=lambda misfit: misfit.left,
+            residual_across_views(sums, halves, [past, state_coordinates, future], inside),
+            key=lambda misfit: misfit.residual,
         )
-    return ViewMisfits.of(tensor, across, within, surplus)
+    return ViewMisfits.from_norms(tensor, across, within, surplus)
 
 
 def _check_changes(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
@@ -980,7 +984,7 @@ def _weigh_moments(refined: _ChainFit, fitted: Fitted, parts: PartErrors) -> tup
     misfits = _compute_misfits(refined.parameters, fitted.recovered, moments, measured.surplus)
     refines = len(refined.refinement.log_likelihood) > 0
     lines = [*misfits.checks("states", "past and future", "features", refines), *tensor_checks(measured)]
-    return parts.widened(misfits.together(refines).bias(separations), moments.kind.max_distance), lines
+    return parts.widen(misfits.together(refines).bias(separations), moments.kind.max_distance), lines
 
 
 def _note_missing_moments(moments: _Moments) -> Check:
@@ -1035,7 +1039,7 @@ def _measure_changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int
     for half in order.all:
         update = kind.update(chain, moments.deviations)
         sums = over(select_groups(steps.all_steps, (half,), order), n_jobs)(update, 0)
-        emissions.append(updated(update, sums)[2])
+        emissions.append(estimate_values(update, sums)[2])
         visits.append(sums.transitions.sum(axis=1))
     is_compared = np.min(visits, axis=0) >= _MIN_HALF_SHARE * np.sum(visits, axis=0)
     return np.where(is_compared, 0.5 * kind.distances_by_number(emissions[0], emissions[1], moments.deviations), 0.0)

@@ -242,14 +242,14 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     def _assign_folds(self, rows: _Sequences) -> Folds:
         return Folds(self.cross_fit, self._seed)
 
-    def _by_content(self, rows: _Sequences) -> Folds:
+    def _assign_content_folds(self, rows: _Sequences) -> Folds:
         return assign_folds_by_content(rows.blocks, self.cross_fit)
 
     def _sums(self, rows: _Sequences, folds: Folds, like: Any) -> CountSums:
         check_symbols(len(self.symbols_), _MAX_SYMBOLS)
         return count_pairs(rows.blocks, folds, len(self.symbols_))
 
-    def _of_sums(self, sums: CountSums) -> Steps:
+    def _moments_from_sums(self, sums: CountSums) -> Steps:
         return steps_from_sums(sums)
 
     def _moments(self, rows: _Sequences, folds: Folds) -> Steps:
@@ -272,7 +272,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     def _refine(self, recovered: TwoStateRecovery, moments: Steps, subset: Subset, full_fit: Any) -> Refined:
         """Refine the symbols by EM."""
         if recovered.chain is None:
-            return Refined(self._build_independent_chain(recovered.first, moments.marginal), Refinement.none())
+            return Refined(self._build_independent_chain(recovered.first, moments.marginal), Refinement.no_steps())
         return self._run_em(recovered.chain, moments.marginal, subset.source)
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:
@@ -302,7 +302,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         against = [] if chain is None else self._pairs.compare_with_frequencies(first, steps)
         return [*build_chain_checks(measured, steps.n), *convergence_checks(fitted.model.refinement), *against], parts
 
-    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+    def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Measure how well halves agree on the difference of the two states, in units of the frequencies' noise."""
         recovery: PairRecovery = fitted.recovered.final
         if recovery.chain is None or not self.n_splits:
@@ -326,7 +326,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     def _run_em(self, chain: Chain, marginal: np.ndarray, steps: _Sequences) -> Refined:
         """Run EM for the symbols from a smoothed chain, and shrink them towards it."""
         if not self._em_steps:
-            return Refined(chain.sorted(), Refinement.none())
+            return Refined(chain.sorted(), Refinement.no_steps())
         size, start = len(marginal), chain.smooth(marginal)
         uniform_prior = self.pseudo_counts * size * ((1 - _UNIFORM_SHARE) * marginal + _UNIFORM_SHARE / size)
         prior = uniform_prior + _MOMENT_WEIGHT * len(steps.symbols) * chain.startprob[:, None] * start.emissions
@@ -364,16 +364,16 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
     def _expected_errors(self, recovery: PairRecovery, chain: Chain, steps: Steps, fit: PairFit | None) -> PartErrors:
         """Estimate l1 errors of the states' symbols: from the moments or from halves of the steps, whichever is larger."""
         if recovery.chain is None or fit is None:
-            return PartErrors.none("No second state was detected.")
+            return PartErrors.missing("No second state was detected.")
         if not self.n_splits:
-            return PartErrors.none("No errors were asked for: n_splits is 0.")
+            return PartErrors.missing("No errors were asked for: n_splits is 0.")
         errors = self._pairs.estimate_errors(recovery, chain, steps.n / steps.copies)
         halves = self._pairs.recover_halves(recovery, steps)
         if halves:
             distances = np.mean([np.abs(recovery.chain.emissions - half).sum(axis=1) for half in halves], axis=0)
             order = np.argsort(-recovery.chain.startprob, kind="stable")
             errors = np.maximum(errors, distances[order] / np.sqrt(steps.excess))
-        return PartErrors(errors, 2).widened(fit.bias(_measure_separation(self.emissionprob_)), 2.0)
+        return PartErrors(errors, 2).widen(fit.bias(_measure_separation(self.emissionprob_)), 2.0)
 
     # --- use ----------------------------------------------------------------------------------------------------
 

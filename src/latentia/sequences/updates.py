@@ -15,10 +15,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._entries import missing_entries
-from ..likelihood import Distributions, Expected, Gaussians, GivenCells, Values, log
+from ..likelihood import Distributions, Expected, Gaussians, MissingCells, Values, log
 from ..likelihood.gaussian import add_gaussian
 from ..likelihood.products import observed_sums, product_log_density
-from ..likelihood.rows import merged
+from ..likelihood.rows import merge_sums
 from ..passes import Block
 from ._symbols import as_symbols
 from .recursions import as_floats, forward_backward
@@ -114,7 +114,7 @@ class SymbolChainUpdate:
         return add_sequences(state, *expectations)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
         start, moves, symbols = _split_prior(self.prior)
@@ -202,7 +202,7 @@ class GaussianChainUpdate:
         return add_sequences(state, *expectations)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
         gaussians = Gaussians(self.means, self.variances, sums.mass, sums.emissions[0], sums.emissions[1], self.floor)
@@ -272,7 +272,7 @@ class FullChainUpdate:
 
     def _add_partial_rows(self, state: ChainSums, rows: np.ndarray, gaps: np.ndarray, posterior: np.ndarray) -> None:
         """Add vectors with some missing cells, filled in by their expectation in each state."""
-        conditional = GivenCells(self.means, self.covariances, rows, gaps)
+        conditional = MissingCells(self.means, self.covariances, rows, gaps)
         for k, (sums, mean) in enumerate(zip(state.emissions, self.means, strict=True)):
             for part, filled, covariance in conditional.expected(k):
                 gamma, gap = posterior[part, k], filled - mean
@@ -281,7 +281,7 @@ class FullChainUpdate:
                 sums[1:] += weighted.T @ gap + np.tensordot(gamma, covariance, 1)
 
     def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
-        return merged(first, second)
+        return merge_sums(first, second)
 
     def expected(self, sums: ChainSums) -> tuple[Expected, ...]:
         gaussians = _FullGaussians(self.means, self.covariances, sums.mass, sums.emissions, self.floor, self.tied)
@@ -324,7 +324,7 @@ def full_log_density(X: np.ndarray, means: np.ndarray, covariances: np.ndarray) 
     if gaps is not None:
         is_partial, table = gaps.any(axis=1), np.empty((len(X), len(means)))
         table[~is_partial] = full_log_density(X[~is_partial], means, covariances)
-        table[is_partial] = GivenCells(means, covariances, X[is_partial], gaps[is_partial]).log_density()
+        table[is_partial] = MissingCells(means, covariances, X[is_partial], gaps[is_partial]).log_density()
         return table
     log_density = np.empty((len(X), len(means)))
     for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):

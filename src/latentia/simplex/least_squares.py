@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..system.threads import for_chunks
+from ..system.threads import run_in_chunks
 from . import _active_set, _exchange
 
 _CHUNK = 512
@@ -61,7 +61,7 @@ def simplex_least_squares(
     products = (points - centre) @ shifted.T
     weights = _start_at_nearest(products, gram) if start is None else np.array(start, dtype=np.float64)
     gap = tol * max(np.trace(gram) / len(gram), np.finfo(float).tiny)
-    for_chunks(
+    run_in_chunks(
         lambda a, b: _descend_pairwise(gram, products[a:b], weights[a:b], gap, max_steps), len(points), _CHUNK, n_jobs
     )
     return weights
@@ -103,7 +103,7 @@ def nonnegative_least_squares(
     products = points @ vertices.T
     scale = tol * np.sqrt(np.einsum("ij,ij->i", points, points))
     weights = np.zeros_like(products)
-    for_chunks(
+    run_in_chunks(
         lambda a, b: _descend_cyclically(gram, products[a:b], weights[a:b], scale[a:b], max_sweeps),
         len(points),
         _CHUNK,
@@ -138,7 +138,7 @@ def observed_least_squares(
     def solve(a: int, b: int) -> None:
         _active_set.least_observed_weights(vertices, points[a:b], observed[a:b], affine, weights[a:b])
 
-    for_chunks(solve, len(points), _CHUNK, n_jobs)
+    run_in_chunks(solve, len(points), _CHUNK, n_jobs)
     return weights
 
 
@@ -156,7 +156,7 @@ def _solve_exactly(
         def improve(a: int, b: int) -> None:
             weights[a:b] = _active_set.improve_weights(columns, lengths, inside[a:b], weights[a:b], affine=affine)
 
-        for_chunks(improve, len(points), _CHUNK, n_jobs)
+        run_in_chunks(improve, len(points), _CHUNK, n_jobs)
         return weights
     products = inside @ columns
     # Without constraints the weights come from one product, and most of their signs are right.
@@ -170,7 +170,7 @@ def _solve_exactly(
             rows = a + np.flatnonzero(is_open)
             weights[rows] = _active_set.improve_weights(columns, lengths, inside[rows], weights[rows], affine=affine)
 
-    for_chunks(exchange, len(points), _CHUNK, n_jobs)
+    run_in_chunks(exchange, len(points), _CHUNK, n_jobs)
     return weights
 
 

@@ -20,7 +20,7 @@ from scipy import optimize, sparse
 from scipy.sparse.csgraph import connected_components
 
 from ..exceptions import LatentiaError
-from ..system.threads import for_chunks, one_blas_thread
+from ..system.threads import run_in_chunks, single_blas_thread
 from ._active_set import improve_weights, least_weights
 
 _COPY_DISTANCE = 1e-7  # share of the spread: distance up to which rows are copies, or inside a hull
@@ -78,7 +78,7 @@ def exact_loners(points: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray
     spread = _measure_spread(points)
     if spread == 0:
         return np.arange(min(1, len(points)))
-    with one_blas_thread():
+    with single_blas_thread():
         first = _list_first_copies(points, _COPY_DISTANCE * spread)
         return first[_Hulls(points[first] / spread, n_jobs).vertices(_COPY_DISTANCE)]
 
@@ -187,7 +187,7 @@ def loner_groups(
     if spread == 0:
         only = np.arange(min(1, len(points)))
         return Loners(only, [np.arange(len(points))] * len(only), np.full(len(only), np.inf), 0.0, 0.0)
-    with one_blas_thread():
+    with single_blas_thread():
         return _search(points, n_vertices, near, eps, separation, spread, n_jobs)
 
 
@@ -335,7 +335,7 @@ class _Hulls:
                         bounds.residual[i], bounds.lower[i], bounds.upper[i],
                     )  # fmt: skip
 
-        for_chunks(solve, m, _CHUNK, self.n_jobs)
+        run_in_chunks(solve, m, _CHUNK, self.n_jobs)
         if columns is not None:
             support[:] = np.where(support >= 0, columns[support], -1)
         return bounds
@@ -547,7 +547,7 @@ class _WeightRule:
         def measure(a: int, b: int) -> None:
             self.farthest[a:b] = _l1_distances(points[a:b], points).max(axis=1)
 
-        for_chunks(measure, len(points), _CHUNK, n_jobs)
+        run_in_chunks(measure, len(points), _CHUNK, n_jobs)
 
     @staticmethod
     def min_separation(eps: float) -> float:

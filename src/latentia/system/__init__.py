@@ -1,1 +1,1 @@
-"""Threads, files and terminals: the machine beneath, which knows nothing of data or models."""
+"""Threads, files and terminals, independent of data and models."""

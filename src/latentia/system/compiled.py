@@ -1,4 +1,4 @@
-"""Where compiled code is kept: beside this package, in the user's folder for caches, or for this process alone."""
+"""Cache of compiled code: beside this package, in the user's cache folder, or for this process only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VARIABLE = "NUMBA_CACHE_DIR"
 
 
 def keep_compiled_code() -> None:
-    """Let numba keep compiled code in a temporary folder, where it finds no other: importing would fail instead."""
+    """Let numba keep compiled code in a temporary folder if no other is writable; importing would fail otherwise."""
     if (
         os.environ.get(_VARIABLE)
         or _can_keep(Path(__file__).parent / "__pycache__")
@@ -26,24 +26,24 @@ def keep_compiled_code() -> None:
         folder = tempfile.mkdtemp(prefix="latentia-", suffix=".compiled")
     except OSError as error:
         raise LatentiaError(
-            "Compiled code can be kept nowhere: neither the package's folder nor those of the user and for temporary files can "
-            f"be written. Set the environment variable {_VARIABLE} to a folder that can."
+            "No folder for compiled code: expected the package's folder, the user's cache or the temporary folder to be "
+            f"writable. Set the environment variable {_VARIABLE} to a writable folder."
         ) from error
-    os.environ[_VARIABLE] = folder  # processes that this one starts use it too
-    if "numba" in sys.modules:  # which has read its variables
+    os.environ[_VARIABLE] = folder  # child processes use it too
+    if "numba" in sys.modules:  # numba has already read its variables
         sys.modules["numba"].config.CACHE_DIR = folder  # type: ignore[attr-defined]
     atexit.register(_remove, folder, os.getpid())
     warn(
         FileNotice(
-            "Compiled code is kept for this process alone, as neither the package's folder nor the user's can be written: the "
-            "next one compiles it again.",
+            "Compiled code is kept for this process only, since neither the package's folder nor the user's is writable: the "
+            "next process compiles it again.",
             f"Set the environment variable {_VARIABLE} to a folder that can be written.",
         )
     )
 
 
 def _users_caches() -> Path:
-    """The folder in which programs keep what they can make again."""
+    """Return the user's cache folder."""
     home = os.path.expanduser("~")
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home)
@@ -53,7 +53,7 @@ def _users_caches() -> Path:
 
 
 def _can_keep(folder: Path) -> bool:
-    """Whether a folder is there, or can be made, and files in it: tried as numba does, since permissions do not tell."""
+    """Return True if a folder exists or can be created, and is writable; tried, since permissions are unreliable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -1,7 +1,7 @@
-"""The one door for compressed files: gzip, bzip2, xz, and zip archives, which ``.npz`` and ``.xlsx`` files are.
+"""Reader of compressed files: gzip, bzip2, xz, and zip archives, including ``.npz`` and ``.xlsx`` files.
 
-A file may unpack to 256 MiB, and to 250 times its size if that is more. Streams are unpacked piece by piece and counted; an
-archive is refused by what it declares, and a member never yields more than it declares.
+A file may unpack to 256 MiB, or to 250 times its size if that is more. Streams are unpacked in chunks and counted; archives are
+checked by their declared sizes, and a member never yields more than it declares.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from typing import Any, BinaryIO
 from ..exceptions import LatentiaError
 
 _ENDINGS = (".gz", ".bz2", ".xz")
-_MOST_ALWAYS = 1 << 28  # Every file may unpack to so many bytes,
-_MOST_RATIO = 250  # or to so many times its size: texts have 3 to 10 times, tables of zeros up to 200 times.
-_MOST_MEMBERS = 10_000
-_MOST_DEFLATED = 1032  # Deflate makes at most so many bytes of one.
-_XZ_MEMORY = 1 << 28  # Bytes of the dictionary that an xz file may ask for; `xz -9` asks for 65 MiB.
-_PIECE = 1 << 17
+_MIN_LIMIT_BYTES = 1 << 28  # every file may unpack to this many bytes,
+_MAX_RATIO = 250  # or to this multiple of its size: texts reach 3 to 10 times, tables of zeros up to 200 times
+_MAX_MEMBERS = 10_000
+_MAX_DEFLATE_RATIO = 1032  # largest expansion by deflate
+_XZ_MEMORY = 1 << 28  # largest dictionary of an xz file in bytes; `xz -9` needs 65 MiB
+_CHUNK_BYTES = 1 << 17
 _ENCRYPTED = 1
-_LONGEST_MAGIC = 6
+_MAGIC_LENGTH = 6
 
 
 def max_unpacked_size(size: int) -> int:
     """Return how many bytes a compressed file of ``size`` bytes may unpack to."""
-    return max(_MOST_ALWAYS, _MOST_RATIO * size)
+    return max(_MIN_LIMIT_BYTES, _MAX_RATIO * size)
 
 
 def is_compressed(path: Path) -> bool:
-    """Return True if a file begins as gzip, bzip2 or xz streams do, whatever its name."""
+    """Return True if a file begins like a gzip, bzip2 or xz stream, whatever its name."""
     with open(path, "rb") as file:
         return _decoder_of(file) is not None
 
 
-def uncompressed_name(name: str) -> str:
-    """Return the name of a file without the ending of a compressed one."""
+def strip_compression(name: str) -> str:
+    """Return the name of a file without the suffix of a compressed file."""
     stem, ending = os.path.splitext(name)
     return stem if ending.lower() in _ENDINGS else name
 
 
-def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
-    """Return a reader of the content of a file that is open at its beginning; ``file`` itself where it is not compressed.
+def open_decompressed(path: Path, file: BinaryIO) -> BinaryIO:
+    """Return a reader of the content of an open file; the file itself if it is not compressed.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
     Returns
     -------
     binary file
-        It can be read and rewound. Damage, and more content than `max_unpacked_size`, are a `LatentiaError` when it is read.
+        It can be read and rewound. Reading damaged content, or more than `max_unpacked_size`, raises a `LatentiaError`.
     """
     make_decoder = _decoder_of(file)
-    return file if make_decoder is None else io.BufferedReader(_Stream(path, file, make_decoder), _PIECE)
+    return file if make_decoder is None else io.BufferedReader(_Stream(path, file, make_decoder), _CHUNK_BYTES)
 
 
 @contextlib.contextmanager
@@ -75,13 +75,13 @@ def open_archive(path: Path, file: BinaryIO | None = None) -> Iterator[zipfile.Z
     path : Path
         The file, or its name for messages.
     file : binary file, optional
-        The open file, which stays open; its position is its beginning again before the archive is given out.
+        The open file; it is rewound and stays open.
 
     Raises
     ------
     LatentiaError
-        If the archive is damaged, encrypted, packed in other ways than stored and deflated, holds two members of one name or
-        more than 10,000 members, or declares more than `max_unpacked_size`. The message names the file.
+        If the archive is damaged, encrypted, packed by other methods than stored and deflate, has duplicate names or more than
+        10,000 members, or declares more than `max_unpacked_size`. The message names the file.
     """
     with contextlib.ExitStack() as stack:
         source = stack.enter_context(open(path, "rb")) if file is None else file
@@ -95,26 +95,26 @@ def open_archive(path: Path, file: BinaryIO | None = None) -> Iterator[zipfile.Z
 
 
 def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Return the content of a member of an archive that `open_archive` gave out: at most as long as it declares."""
+    """Return the content of a member of an archive from `open_archive`, at most as long as declared."""
     with archive.open(member) as packed:
         return packed.read(member.file_size + 1)
 
 
 def _check_members(path: Path, archive: zipfile.ZipFile, size: int) -> None:
-    """Raise unless a file of ``size`` bytes can hold what its archive declares, within the limits."""
+    """Raise if an archive in a file of ``size`` bytes declares impossible or too large members."""
     members = archive.infolist()
-    if len(members) > _MOST_MEMBERS:
-        raise LatentiaError(f"an archive of {len(members)} files; at most {_MOST_MEMBERS} are read.", source=path)
+    if len(members) > _MAX_MEMBERS:
+        raise LatentiaError(f"an archive of {len(members)} files; at most {_MAX_MEMBERS} are read.", source=path)
     if len({member.filename for member in members}) < len(members):
         raise LatentiaError("two files of the archive have the same name.", source=path)
     for member in members:
-        stored = member.compress_type == zipfile.ZIP_STORED
-        if member.flag_bits & _ENCRYPTED or not (stored or member.compress_type == zipfile.ZIP_DEFLATED):
+        is_stored = member.compress_type == zipfile.ZIP_STORED
+        if member.flag_bits & _ENCRYPTED or not (is_stored or member.compress_type == zipfile.ZIP_DEFLATED):
             raise LatentiaError(
                 f"{member.filename!r} in the archive is encrypted, or packed by another method than deflate.",
                 source=path,
             )
-        if member.file_size > member.compress_size * (1 if stored else _MOST_DEFLATED):
+        if member.file_size > member.compress_size * (1 if is_stored else _MAX_DEFLATE_RATIO):
             raise LatentiaError(
                 f"{member.filename!r} in the archive declares {member.file_size} bytes, which its "
                 f"{member.compress_size} packed ones cannot hold: damaged.",
@@ -128,21 +128,21 @@ def _check_members(path: Path, archive: zipfile.ZipFile, size: int) -> None:
 
 def _too_large(path: Path, size: int) -> LatentiaError:
     return LatentiaError(
-        f"its {size} bytes unpack to more than {max_unpacked_size(size)}, which no text or table does. If the file "
-        "is what it should be, unpack it first.",
+        f"its {size} bytes unpack to more than {max_unpacked_size(size)} bytes, unlike texts and tables. If you trust "
+        "the file, unpack it first.",
         source=path,
     )
 
 
 def _decoder_of(file: BinaryIO) -> Callable[[], Any] | None:
-    """Return what makes a decoder for a file, by its first bytes, and rewind the file."""
-    start = file.read(_LONGEST_MAGIC)
+    """Return the factory of a decoder for a file, by its first bytes, and rewind the file."""
+    start = file.read(_MAGIC_LENGTH)
     file.seek(0)
     return next((decoder for magic, decoder in _DECODERS.items() if start.startswith(magic)), None)
 
 
 class _Inflater:
-    """A decoder of one gzip stream, with the methods of those of bzip2 and xz."""
+    """Decoder of one gzip stream, with the interface of the bzip2 and xz decoders."""
 
     def __init__(self) -> None:
         self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
@@ -171,7 +171,7 @@ _DECODERS: dict[bytes, Callable[[], Any]] = {
 
 
 class _Stream(io.RawIOBase):
-    """The content of a compressed file: of all its streams, one after the other, counted."""
+    """Content of all streams of a compressed file, with a count of bytes."""
 
     def __init__(self, path: Path, file: BinaryIO, make_decoder: Callable[[], Any]) -> None:
         self.fileobj, self._path, self._make_decoder = file, path, make_decoder
@@ -192,14 +192,14 @@ class _Stream(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place counted from the beginning or from here; what lies between is unpacked and dropped."""
+        """Move to a position, from the beginning or from here, by unpacking and dropping the content before it."""
         if whence == os.SEEK_END:
-            while self.read(_PIECE):
+            while self.read(_CHUNK_BYTES):
                 pass
         target = offset + (0 if whence == os.SEEK_SET else self._position)
         if target < self._position:
             self._rewind()
-        while self._position < target and self.read(min(target - self._position, _PIECE)):
+        while self._position < target and self.read(min(target - self._position, _CHUNK_BYTES)):
             pass
         return self._position
 
@@ -220,16 +220,16 @@ class _Stream(io.RawIOBase):
         """Return the next bytes, at most ``size``; none at the end."""
         while True:
             if self._decoder.eof:
-                rest = self._decoder.unused_data.lstrip(b"\0") or self.fileobj.read(_PIECE).lstrip(b"\0")
+                rest = self._decoder.unused_data.lstrip(b"\0") or self.fileobj.read(_CHUNK_BYTES).lstrip(b"\0")
                 if not rest:
                     return b""
                 self._decoder = self._make_decoder()
                 data = self._decoder.decompress(rest, size)
             else:
-                hungry = self._decoder.needs_input
-                piece = self.fileobj.read(_PIECE) if hungry else b""
+                needs_input = self._decoder.needs_input
+                piece = self.fileobj.read(_CHUNK_BYTES) if needs_input else b""
                 data = self._decoder.decompress(piece, size)
-                if hungry and not piece and not data and not self._decoder.eof:
+                if needs_input and not piece and not data and not self._decoder.eof:
                     raise EOFError("it ends within a stream")
             if data:
                 return bytes(data)

@@ -1,4 +1,4 @@
-"""Processes that were forked from one with polars: they lack its threads, and would wait for these forever."""
+"""Check for processes forked from one with polars: they lack its threads and would wait forever."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def check_threads(source: object) -> None:
-    """Refuse to read a table where polars would wait forever."""
+    """Raise if polars would wait forever in this process."""
     if _lacks_threads:
         raise LatentiaError(
             "this process was forked from one that had loaded polars, and cannot read tables. Read before the "

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def progress_bar(progress: bool | str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """Gives ``advance(n)``; without ``progress``, or a screen, it does nothing. A string is the label of the bar."""
+    """Yield ``advance(n)``, which does nothing without ``progress`` or a screen. A string labels the bar."""
     if not progress or total < 1:
         yield lambda _: None
         return

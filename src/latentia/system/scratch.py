@@ -1,8 +1,8 @@
-"""Folders for work in progress, and files that are whole or not there.
+"""Folders for work in progress, and files that are written atomically.
 
-A folder is gone when the work ends or, where the process was killed, when the next one looks. Who works in a folder holds a
-lock on a file in it, and the system releases the lock with the process, however that ends. Names of folders are random, and
-nobody else can write in them: nothing is written through a link that somebody put where a file was expected.
+A folder is removed when the work ends or, if the process was killed, by the next process. A process that works in a folder
+holds a lock on a file in it, which the system releases when the process ends. Names of folders are random, and nobody else can
+write in them, so nothing is written through a link placed by someone else.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from ..exceptions import LatentiaError
 
 try:
     import fcntl
-except ImportError:  # not on this system: what is left behind goes when it is old
+except ImportError:  # not on this system: abandoned folders are removed by age
     fcntl = None  # type: ignore[assignment]
 
 SCRATCH = "latentia-", ".scratch"
-"""How the names of folders for temporary files begin and end."""
+"""Prefix and suffix of the names of temporary folders."""
 
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 """Flag of `os.open` for files that are never links; 0 on systems without it."""
 
 _FILE = ".latentia-", ".partial"
 _LOCK, _UNLOCKED = "latentia.lock", "latentia.lock.new"
-_RANDOM = r"[a-z0-9_]{8}"  # what `tempfile` puts into names
-_OLD = 3600.0  # seconds after which a folder whose lock says nothing was left behind
+_RANDOM = r"[a-z0-9_]{8}"  # random part of names by `tempfile`
+_MAX_AGE = 3600.0  # seconds after which a folder without a readable lock counts as abandoned
 
 
 @contextlib.contextmanager
 def scratch_folder(
     parent: str | os.PathLike[str] | None = None, prefix: str = SCRATCH[0], suffix: str = SCRATCH[1]
 ) -> Iterator[Path]:
-    """A new folder, by default among the temporary files, that is removed in the end; what killed processes left is too."""
+    """Create a folder, by default among the temporary files, and remove it at the end, with those of killed processes."""
     parent = Path(parent or tempfile.gettempdir())
     sweep(parent, prefix, suffix)
     folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=parent))
     lock = None
     try:
-        lock = _locked(folder)
+        lock = _create_lock(folder)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -55,12 +55,12 @@ def scratch_folder(
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Return where a path leads to; links that lead in a loop are left as they are, and whoever opens them says so."""
+    """Resolve a path; circular links stay as they are, and fail when they are opened."""
     return Path(os.path.realpath(path))
 
 
 def can_write(folder: str | os.PathLike[str]) -> bool:
-    """Whether a file can be made in a folder. One without a name is made: permissions do not tell it of every system."""
+    """Return True if a folder is writable; an unnamed file is created, since permissions are unreliable."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             return True
@@ -69,15 +69,15 @@ def can_write(folder: str | os.PathLike[str]) -> bool:
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """A file to write that takes its place when the block has ended: whole and on the disk. Otherwise nothing changes.
+def atomic_file(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+    """Open a file that replaces its target when the block ends successfully; otherwise nothing changes.
 
     Parameters
     ----------
     path : path
-        An older file there is replaced; a link is replaced, not followed.
+        An existing file is replaced; a link is replaced, not followed.
     mode, **options
-        As of `open`.
+        As in `open`.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def whole_file(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """`whole_file` with the errors of the file system as they are."""
+    """Open a file as `atomic_file` does, without converting file system errors."""
     with scratch_folder(Path(path).parent, *_FILE) as folder:
         partial = folder / "file"
         with open(partial, mode, **options) as file:
@@ -104,17 +104,17 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
 
 
 def sweep(parent: Path, prefix: str = _FILE[0], suffix: str = _FILE[1]) -> None:
-    """Remove folders that `scratch_folder` made under such names, and in which nobody works any more."""
-    own = re.compile(re.escape(prefix) + _RANDOM + re.escape(suffix))
+    """Remove abandoned folders of `scratch_folder` with such names."""
+    pattern = re.compile(re.escape(prefix) + _RANDOM + re.escape(suffix))
     with contextlib.suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
-            if own.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+            if pattern.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 with contextlib.suppress(OSError):
-                    _remove_if_left(Path(entry.path))
+                    _remove_if_abandoned(Path(entry.path))
 
 
-def _locked(folder: Path) -> int:
-    """Open the lock of a folder; it has its name only once it is held."""
+def _create_lock(folder: Path) -> int:
+    """Create the lock of a folder; it gets its name only after it is held."""
     unnamed = folder / _UNLOCKED
     descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     if fcntl is not None:
@@ -124,21 +124,21 @@ def _locked(folder: Path) -> int:
     return descriptor
 
 
-def _remove_if_left(folder: Path) -> None:
+def _remove_if_abandoned(folder: Path) -> None:
     if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
         return
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | NO_LINKS)
     except FileNotFoundError:
-        found = [folder, *folder.iterdir()]
-        if time.time() - max(path.lstat().st_mtime for path in found) > _OLD:
-            if folder / _UNLOCKED in found:
+        paths = [folder, *folder.iterdir()]
+        if time.time() - max(path.lstat().st_mtime for path in paths) > _MAX_AGE:
+            if folder / _UNLOCKED in paths:
                 shutil.rmtree(folder, ignore_errors=True)
             else:
-                folder.rmdir()  # killed before there was a lock, it is empty; what is not, is no folder of ours
+                folder.rmdir()  # a process killed before locking leaves an empty folder; a nonempty one is not ours
         return
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while somebody works there
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while another process works there
         shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(descriptor)

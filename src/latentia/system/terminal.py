@@ -1,4 +1,4 @@
-"""What reaches a terminal: names of columns, nodes and files may hold characters that it would obey."""
+"""Terminal output with escaped control characters from names of columns, nodes and files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .._control_characters import escape_controls
 
 
 class Terminal(Console):
-    """A console of rich that shows the control characters in every text that it is given."""
+    """Console of rich that escapes control characters in every text."""
 
     def render_str(self, text: str, *args: Any, **options: Any) -> Text:
         return super().render_str(escape_controls(text), *args, **options)
 
 
 def say(text: str, console: Console | None = None) -> None:
-    """Print a line as it is, as names may look like markup; beside a status or a bar it needs the console of that."""
+    """Print a line without markup, since names may look like markup; during a status or bar, use its console."""
     (console or Terminal()).print(text, highlight=False, markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Threads for compiled kernels: tasks that write to disjoint memory, so that their number of workers cannot matter."""
+"""Threads for compiled kernels: tasks write to disjoint memory, so results do not depend on the number of workers."""
 
 from __future__ import annotations
 
@@ -19,95 +19,95 @@ Parallel: TypeAlias = Callable[[Callable[[int], None], int], None]
 
 
 def serial(task: Callable[[int], None], n_tasks: int) -> None:
-    """A `Parallel` that runs in the caller's thread."""
+    """Run tasks in the caller's thread, as a `Parallel`."""
     for i in range(n_tasks):
         task(i)
 
 
 @contextlib.contextmanager
 def threads(n_workers: int) -> Iterator[Parallel]:
-    """A `Parallel` on ``n_workers`` threads, of which the caller's is one."""
+    """Yield a `Parallel` on ``n_workers`` threads, including the caller's."""
     if n_workers == 1:
         yield serial
         return
     with ThreadPoolExecutor(n_workers - 1) as pool:
 
-        def threaded(task: Callable[[int], None], n_tasks: int) -> None:
-            left = iter(range(n_tasks))
-            taking = threading.Lock()
+        def run_tasks(task: Callable[[int], None], n_tasks: int) -> None:
+            remaining = iter(range(n_tasks))
+            lock = threading.Lock()
 
             def work() -> None:
                 while True:
-                    with taking:
-                        i = next(left, None)
+                    with lock:
+                        i = next(remaining, None)
                     if i is None:
                         return
                     try:
                         task(i)
                     except BaseException:
-                        with taking:
-                            collections.deque(left, maxlen=0)  # the others stop after what they are at
+                        with lock:
+                            collections.deque(remaining, maxlen=0)  # the other workers stop after their current task
                         raise
 
-            others = [pool.submit(work) for _ in range(min(n_workers, n_tasks) - 1)]
+            workers = [pool.submit(work) for _ in range(min(n_workers, n_tasks) - 1)]
             try:
                 work()
             finally:
-                started = [other for other in others if not other.cancel()]
+                started = [worker for worker in workers if not worker.cancel()]
                 wait(started)
-            for other in started:
-                other.result()
+            for worker in started:
+                worker.result()
 
-        yield threaded
+        yield run_tasks
 
 
-class _OneBlasThread:
-    """Holds BLAS to one thread as long as anyone asks for it; the last to leave restores what the first one found.
+class _SingleBlasThread:
+    """Context that limits BLAS to one thread; the last user restores the limit that the first one met.
 
-    The limit is the process's, not the thread's: without the count, two overlapping uses would restore each other's limit.
+    The limit applies to the process: without a count, two overlapping uses would restore each other's limit.
     """
 
     def __init__(self) -> None:
-        self._taking, self._users = threading.Lock(), 0
+        self._lock, self._users = threading.Lock(), 0
         self._controller: ThreadpoolController | None = None
-        self._found: Any = None
+        self._limits: Any = None
 
     def __enter__(self) -> None:
-        with self._taking:
+        with self._lock:
             if not self._users:
                 self._controller = self._controller or ThreadpoolController()
                 _take_control(self._controller)
-                self._found = self._controller.limit(limits=1, user_api="blas")
+                self._limits = self._controller.limit(limits=1, user_api="blas")
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
-        with self._taking:
+        with self._lock:
             self._users -= 1
             if not self._users and self._controller is not None:
                 _take_control(self._controller)  # another thread may have set the limit
-                self._found.restore_original_limits()
+                self._limits.restore_original_limits()
                 _take_control(self._controller)
 
 
 def _take_control(controller: ThreadpoolController) -> None:
-    """Let any thread set limits: newer versions of threadpoolctl ignore all threads but the first to set one."""
+    """Let any thread set limits: newer versions of threadpoolctl ignore all but the first thread that set one."""
     for library in controller.lib_controllers:
         if clear := getattr(library, "clear_controlling_thread", None):
             clear(force=True)
 
 
-_one_blas_thread = _OneBlasThread()
+_SINGLE_BLAS_THREAD = _SingleBlasThread()
 
 
-def one_blas_thread() -> AbstractContextManager[None]:
-    """A context in which matrix products run in the thread that asks for them; for several threads at once, and nested.
+def single_blas_thread() -> AbstractContextManager[None]:
+    """Return a context, shared and reentrant, in which matrix products run in the calling thread.
 
-    Threads of a pass would otherwise wait for those of BLAS, and the bits of a product may depend on their number.
+    Otherwise threads of a pass would wait for BLAS threads, and the bits of a product could depend on their number.
     """
-    return _one_blas_thread
+    return _SINGLE_BLAS_THREAD
 
 
-def for_chunks(task: Callable[[int, int], None], n: int, size: int, n_jobs: int | None) -> None:
+def run_in_chunks(task: Callable[[int, int], None], n: int, size: int, n_jobs: int | None) -> None:
     """Run ``task(start, stop)`` over the pieces of ``size`` of range(n) on ``n_jobs`` threads."""
     with threads(effective_n_jobs(n_jobs)) as parallel:
         parallel(lambda i: task(i * size, min(n, (i + 1) * size)), -(-n // size))

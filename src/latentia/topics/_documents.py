@@ -17,7 +17,7 @@ from .._validation import check_vocabulary, column_names, table_blocks, times_of
 from ..evidence import ComponentView
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..fitting.base import check_size, fitted
-from ..fitting.covariates import WithCovariates
+from ..fitting.covariates import CovariateEffects
 from ..fitting.stages import Fitted, Subset
 from ..likelihood import Refine, WordSampler, fold_in
 from ..metrics import completion_log_likelihood
@@ -47,7 +47,7 @@ class WordModel(TopicTables):
     _word_order: Annotated[np.ndarray, of.optional(of.places("K *", "V"))]
     _n_features_out: Annotated[int, of.size("K")]
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _read_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         X = args[0] if args else kwargs.get("X")
         if is_collection(X):
             if type(X).__name__ != "Bag":
@@ -88,7 +88,7 @@ class WordModel(TopicTables):
         if not reset:
             X = self.counted(X)
         try:
-            blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
+            blocks = table_blocks(self, X, reset=reset, column_noun="words", min_columns=2)
         except LatentiaError as error:
             if error.row is not None and isinstance(error.value, (str, bytes)):
                 error.hint = "Texts are given as a sequence: one column of a data frame."
@@ -146,7 +146,7 @@ class WordModel(TopicTables):
         return tags
 
 
-class DocumentModel(PrevalenceModel, WithCovariates, TransformerMixin, WordModel):
+class DocumentModel(PrevalenceModel, CovariateEffects, TransformerMixin, WordModel):
     """Base of models that are fitted on counts of words only."""
 
     _compared: ClassVar = ("components_", "vectorizer_")
@@ -161,7 +161,7 @@ class DocumentModel(PrevalenceModel, WithCovariates, TransformerMixin, WordModel
 
     def _component_view(self, fitted: Fitted) -> ComponentView:
         """Return the shares of the topics in documents, and the words that tables show."""
-        return ComponentView(np.asarray(self.transform(fitted.compared_rows)).T, self.word_columns(_N_READ_WORDS))
+        return ComponentView(np.asarray(self.transform(fitted.comparison_rows)).T, self.word_columns(_N_READ_WORDS))
 
     def _order_words(self, fitted: Fitted, length: float) -> None:
         """Choose the order of the words to show, by as many documents of this mean length as fit into memory."""
@@ -174,7 +174,7 @@ class DocumentModel(PrevalenceModel, WithCovariates, TransformerMixin, WordModel
         by_words = unmixing_matrix(self.components_, self._shares() @ self.components_)
         return DocumentMemberships(lambda: self._tables(blocks), by_words, self._confusions)
 
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         return np.asarray(self.transform(X))
 
     def _names_of_components(self) -> list[str]:

@@ -17,7 +17,7 @@ _KINDS = ("model2vec", "fastembed")
 class Embedder:
     """Constraint: a function, or PACKAGE:NAME of a model."""
 
-    needed: str = "expected a function from a list of texts to an array, or 'model2vec:NAME' or 'fastembed:NAME'"
+    expectation: str = "expected a function from a list of texts to an array, or 'model2vec:NAME' or 'fastembed:NAME'"
 
     def allows(self, value: Any) -> bool:
         named = isinstance(value, str) and value.partition(":")[0] in _KINDS and value.partition(":")[2] != ""

@@ -155,8 +155,8 @@ class GroupSketches:
     def _group_products(self) -> tuple[Cooccurrence, np.ndarray]:
         if self.q.folds.n == self.folds.n:
             return self.q, self.products
-        q = self.q.regrouped(self.folds)
-        return q, q.grouped_products(self.test)
+        q = self.q.regroup(self.folds)
+        return q, q.group_products(self.test)
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def subspace(q: Cooccurrence, n_components: int, folds: Folds | None = None) -> 
     width = min(n_components + _OVERSAMPLE, int(np.count_nonzero(scale)))
     start, entries = _initial_block(q, width), float(q.sums.document_frequency.sum())
     if entries * width <= _MAX_WORK_IN_MEMORY:
-        product = q.in_memory()
+        product = q.build_operator()
         values, basis = converged_eigenspace(lambda v: scale[:, 0] * product(scale[:, 0] * v), start)
     else:
         values, basis = leading_eigenspace(

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, error_checks, left_out, rank_checks
+from ..evidence import (
+    Check,
+    PartErrors,
+    above,
+    at_least,
+    at_most,
+    bounds,
+    error_checks,
+    missing_spectrum_share,
+    rank_checks,
+)
 from ._corpus import Documents, Words
 from ._embedding import Embedding
 
@@ -76,7 +86,7 @@ def measure_unexplained_share(embedding: Embedding) -> float:
     """Return the share of the co-occurrence matrix, without noise, that the topics do not explain (see `left_out`)."""
     if not len(embedding.spectrum) or not embedding.noise > 0:
         return 0.0
-    return left_out(embedding.spectrum, embedding.sketch.shape[1], embedding.noise_edge(), first=1)
+    return missing_spectrum_share(embedding.spectrum, embedding.sketch.shape[1], embedding.noise_edge(), first=1)
 
 
 def _simplex(fit: AnchorFit) -> list[Check]:

@@ -22,7 +22,7 @@ from ..evidence import Check, at_most, within
 from ..evidence.checks import number_text
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances, nearest_distances
-from ..moments import WordMoments, lda_corrected
+from ..moments import WordMoments, correct_for_lda
 from ..passes import Folds
 from ._prediction import UnseenDocuments
 from ._refine import completion_scores
@@ -108,7 +108,7 @@ class Corpus:
 
     def recover_at(self, alpha0: float, groups: tuple[int, ...]) -> Recovered:
         """Recover topics of mixed documents from the moments of some groups."""
-        return recover(lda_corrected(self.moments(groups), alpha0), len(self.topics), self.seed, tol=ROUGH_TOLERANCE)
+        return recover(correct_for_lda(self.moments(groups), alpha0), len(self.topics), self.seed, tol=ROUGH_TOLERANCE)
 
 
 def measure_mixing_by_moments(corpus: Corpus) -> Mixing:

@@ -113,7 +113,7 @@ class TopicRefinement:
     def from_recovery(cls, topics: np.ndarray) -> TopicRefinement:
         """Return topics without refinement."""
         empty, confusions = np.empty(0), np.empty((0, len(topics), len(topics)))
-        return cls(topics, None, empty, Refinement.none(), Way("recovered", "none"), empty, empty, confusions)
+        return cls(topics, None, empty, Refinement.no_steps(), Way("recovered", "none"), empty, empty, confusions)
 
 
 @dataclass(frozen=True)
@@ -367,10 +367,10 @@ def include_posterior_spread(
     if refined is None:
         return parts
     if len(refined.spread):
-        parts = parts.at_least(np.hypot(refined.spread, refined.noise))
+        parts = parts.raise_to(np.hypot(refined.spread, refined.noise))
     if all(check.holds for check in prediction_checks):
         return parts
-    return parts.at_least(l1_distances(recovered, refined.topics).min(axis=0))
+    return parts.raise_to(l1_distances(recovered, refined.topics).min(axis=0))
 
 
 def refinement_checks(refined: TopicRefinement | None) -> list[Check]:

@@ -45,7 +45,7 @@ from scipy import sparse
 from scipy.special import digamma, gammaln
 
 from ..passes.blocks import Blocks, mix_bits
-from ..system.threads import Parallel, for_chunks, threads
+from ..system.threads import Parallel, run_in_chunks, threads
 from .prevalence import unmixing_matrix
 
 MAX_OCCURRENCES = 30_000_000
@@ -357,7 +357,7 @@ def mean_proportions(
     def sample(first: int, last: int) -> None:
         _sample_proportions(indptr, indices, data, first, last, keys, by_word, alpha, *_GIBBS_ROUNDS, proportions)
 
-    for_chunks(sample, table.shape[0], _DOCUMENTS_AT_ONCE, n_jobs)
+    run_in_chunks(sample, table.shape[0], _DOCUMENTS_AT_ONCE, n_jobs)
     return proportions
 
 

@@ -20,11 +20,11 @@ from ..evidence import (
     PartErrors,
     TensorMeasured,
     WhitenedMoments,
-    left_out,
     misfit_of_tensor,
+    missing_spectrum_share,
     separation_limit,
     tensor_checks,
-    whitened_noise,
+    whiten_noise,
 )
 from ..exceptions import LatentiaError
 from ..likelihood import Refined
@@ -204,7 +204,7 @@ def measure_unexplained_share(
     """Measure what the topics do not explain of the pairs of words in further directions, as a share of a misfit."""
     splits = [(moments_at(first), moments_at(second)) for first, second in corpus.folds.splits]
     edge = float(np.mean([np.linalg.norm(first.second - second.second, 2) / 2 for first, second in splits]))
-    return _MERGED_MISFIT * left_out(corpus.spectrum(fit, edge), len(fit.weights), edge, first=1)
+    return _MERGED_MISFIT * missing_spectrum_share(corpus.spectrum(fit, edge), len(fit.weights), edge, first=1)
 
 
 def moment_checks(
@@ -220,7 +220,7 @@ def moment_checks(
     ``moments_at`` returns the moments of some groups of documents, in the form that was decomposed.
     """
     first, second = (moments_at(half) for half in corpus.folds.splits[0])
-    noise = whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third))
+    noise = whiten_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third))
     measured = TensorMeasured(
         spectrum=fit.whitening.spectrum if noise.spectrum is None else corpus.spectrum(fit, noise.spectrum),
         weights=fit.weights,

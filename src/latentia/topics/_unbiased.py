@@ -45,10 +45,10 @@ class DocumentMemberships(Memberships):
             start += counts.shape[0]
         return (shares * (lengths / (lengths - 1))).T @ shares - (self._by_words * word_weights) @ self._by_words.T
 
-    def disturbed(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
+    def perturb_squares(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
         return error @ second + second @ error.T
 
-    def applied(self, coefficients: np.ndarray) -> np.ndarray:
+    def apply_squares(self, coefficients: np.ndarray) -> np.ndarray:
         weighted = (self._by_words * (coefficients @ self._by_words)).T
         same_word_terms = np.vstack([counts @ weighted for counts in self._counts()])
         lengths = self._lengths

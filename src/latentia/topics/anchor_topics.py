@@ -227,7 +227,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         "dirichlet": Choice("likelihood", "moments"),
         "tol": _GAP,
     }
-    _farthest: ClassVar = 2.0
+    _max_distance: ClassVar = 2.0
     topic_covariance_: Annotated[np.ndarray, of.numbers("K K")]
     anchors_: Annotated[np.ndarray, of.places("K", below="V")]
     anchor_words_: Annotated[list[list[Any]], of.Field(types=("int64", "int32", "str"))]
@@ -317,7 +317,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         free = self._steps == "auto" and not choice.given
         return self._add_refiner(_CorpusSketch(sketches, words, documents, choice, order, self.n_components, free))
 
-    def _of_sums(self, sums: CorpusSums) -> _CorpusSketch:
+    def _moments_from_sums(self, sums: CorpusSums) -> _CorpusSketch:
         """Make the sketch of stored sums: of all words, without merging rare ones."""
         counted = sums.words
         documents = count_documents(counted, sums.n_rows)
@@ -352,8 +352,8 @@ class AnchorTopics(Admixture, AdditiveTopics):
         parts = fitted.errors(self._splits(learned))
         bias = Misfit(share=measure_unexplained_share(self._embedding) / 2).bias(nearest_others(learned.topics))
         prediction_checks = [] if parts.errors is None or fitted.rows is None else self._prediction_checks(fitted)
-        parts = include_posterior_spread(parts, learned, fitted.recovered.topics, prediction_checks).widened(
-            bias, self._farthest
+        parts = include_posterior_spread(parts, learned, fitted.recovered.topics, prediction_checks).widen(
+            bias, self._max_distance
         )
         return [*self._anchor_checks(parts), *prediction_checks, *refinement_checks(learned)], parts
 
@@ -597,7 +597,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
 
     def _set_evidence_without_errors(self, reason: str) -> AnchorTopics:
         """Set the evidence of a model without documents; return the model."""
-        self.evidence_ = Evidence(self._anchor_checks(PartErrors.none(reason)), None).bind(self)
+        self.evidence_ = Evidence(self._anchor_checks(PartErrors.missing(reason)), None).bind(self)
         return self
 
     def _check_parameters(self) -> None:

@@ -37,7 +37,7 @@ from ..evidence.checks import REAL_OR_SIMULATED
 from ..exceptions import LatentiaError, NotSupportedWarning
 from ..families import estimator
 from ..fitting.base import Estimator, fitted, fitting, halves_of_rows
-from ..fitting.covariates import WithCovariates
+from ..fitting.covariates import CovariateEffects
 from ..metrics import word_probabilities
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks, assign_folds
@@ -90,7 +90,7 @@ class Frame:
         return _normalise_rows(coordinates) if self.unit else coordinates
 
 
-class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
+class EmbeddingTopics(TransformerMixin, CovariateEffects, WordModel):
     """Topics of documents with embeddings, described by their words.
 
     Embeddings of a language model are close for texts of similar meaning. A mixture finds the groups, and the words of their
@@ -242,11 +242,11 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         self.evidence_ = self._make_evidence(counts, shares).bind(self)
         return self
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _read_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         X, embeddings = _split_pair(*args, **kwargs)
         texts = texts_of(X)
         embeddings = self._embed_texts(texts) if embeddings is None else embeddings
-        counted, _ = super()._given((X if texts is None else texts,), {})
+        counted, _ = super()._read_arguments((X if texts is None else texts,), {})
         return (*counted, embeddings), {}
 
     def _candidates(self, X: Any, embeddings: Any = None) -> Sequence[int]:
@@ -426,11 +426,11 @@ class EmbeddingTopics(TransformerMixin, WithCovariates, WordModel):
         return self._frame(self._table(X, embeddings)) @ self._frame.basis.T
 
     def _memberships(self, X: Any) -> Memberships:
-        if not isinstance(self.groups_, WithCovariates) or len(self._joined) < self._joined.shape[1]:
+        if not isinstance(self.groups_, CovariateEffects) or len(self._joined) < self._joined.shape[1]:
             raise LatentiaError('effects need a mixture whose topics have not been merged: method="mixture".')
         return self.groups_._memberships(self._frame(self._table(X)))
 
-    def _plugged_in(self, X: Any) -> np.ndarray:
+    def _plug_in_shares(self, X: Any) -> np.ndarray:
         return np.asarray(self.transform(X))
 
     def _names_of_components(self) -> list[str]:

@@ -28,7 +28,7 @@ from scipy.stats import t as student
 
 from .._frames import frame_of_rows
 from .._parameters import Number, check_parameter
-from ..effects.estimates import moved
+from ..effects.estimates import component_error_variance
 from ..exceptions import LatentiaError
 from ..fitting.base import fitted
 from ..fitting.stages import Fitted
@@ -291,7 +291,9 @@ def measure_prevalence(
     means, variances = sums.means(), sums.variances()
     overall_means = sums.n @ means / sums.n.sum()
     degrees_of_freedom = (sums.n - 1 + _PSEUDO_DOCUMENTS)[:, None]
-    squared_margin = student.ppf((1 + level) / 2, degrees_of_freedom) ** 2 * (variances + moved(means, errors))
+    squared_margin = student.ppf((1 + level) / 2, degrees_of_freedom) ** 2 * (
+        variances + component_error_variance(means, errors)
+    )
     smoothed_shares = (sums.first + _PSEUDO_DOCUMENTS * overall_means) / (sums.n[:, None] + _PSEUDO_DOCUMENTS)
     share = _wilson_interval(np.clip(means, 0, 1), np.clip(smoothed_shares, 0, 1), squared_margin)
     # Errors of the topics move the mean of the other documents as they move the mean of the group.
@@ -299,7 +301,7 @@ def measure_prevalence(
     weight = np.divide(sums.n.sum(), n_others, out=np.zeros(len(n_others)), where=n_others > 0)[:, None]
     differences = (means - overall_means) * weight
     other_variances = (sums.n**2 @ variances - sums.n[:, None] ** 2 * variances) / np.maximum(n_others, 1)[:, None] ** 2
-    difference_errors = np.sqrt(variances + other_variances + moved(differences, errors))
+    difference_errors = np.sqrt(variances + other_variances + component_error_variance(differences, errors))
     change = None
     if periods is not None:
         change = _fit_line(periods.places[present], sums.n, means, variances, errors, level, not_supported)
@@ -397,7 +399,7 @@ def _fit_line(
     centred = places - n_documents @ places / n_documents.sum()
     weights = np.ptp(places) * n_documents * centred / (n_documents @ centred**2)
     rise = weights @ means
-    variance = weights**2 @ variances + moved(rise[None], errors)[0]
+    variance = weights**2 @ variances + component_error_variance(rise[None], errors)[0]
     return Interval.about(rise, np.sqrt(variance), level, np.inf, not_supported)
 
 

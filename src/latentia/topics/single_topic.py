@@ -205,7 +205,7 @@ class SingleTopicModel(DocumentModel, Staged):
     (5000,)
     """
 
-    _farthest: ClassVar = 2.0
+    _max_distance: ClassVar = 2.0
     weights_: Annotated[np.ndarray, of.distributions("K")]
     smoothing_: Annotated[np.ndarray, of.shares("K")]
 
@@ -292,7 +292,7 @@ class SingleTopicModel(DocumentModel, Staged):
         )
         mixing_bias, mixing_checks = self._measure_mixing(fitted, parts)
         bias = np.maximum(mixing_bias, idle_bias)
-        parts = parts.widened(np.hypot(misfit.bias(nearest_others(topics)), bias), self._farthest)
+        parts = parts.widen(np.hypot(misfit.bias(nearest_others(topics)), bias), self._max_distance)
         checks = moment_checks(refined, recovered.fit, moments, moments.combine, parts, misfit)
         checks += [*mixing_checks, *idle_checks, *(_convergence_checks(refined) if self._steps else [])]
         return checks + self._prediction_checks(fitted, held_out), parts
@@ -360,12 +360,12 @@ class SingleTopicModel(DocumentModel, Staged):
         """Assign the documents of a subset in passes, starting from some topics."""
         if not self._steps:
             return Refined(
-                Clusters(*topic_shares, np.full(len(topic_shares.shares), SMOOTHING)).sorted(), Refinement.none()
+                Clusters(*topic_shares, np.full(len(topic_shares.shares), SMOOTHING)).sorted(), Refinement.no_steps()
             )
         overall, rows = moments.word_probabilities, subset.rows
         frequencies = smooth_topics(overall, overall, 1.0)
         start = smooth_topics(topic_shares.topics, overall, _SOFT_WEIGHT if self.refine == "auto" else SMOOTHING)
-        responsibilities = Responsibilities.none(rows.n_rows, len(frequencies), len(start))
+        responsibilities = Responsibilities.empty(rows.n_rows, len(frequencies), len(start))
         pseudo = np.array([_PSEUDO_COUNT * len(frequencies)])
         update = LeaveOneOutUpdate(start, topic_shares.shares, pseudo, frequencies, responsibilities)
         refinement = refine(
@@ -511,7 +511,7 @@ def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
     noise = float(np.mean([((leading.T @ difference @ leading) ** 2).sum() / 4 for difference in halves]))
     total = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())
     entries = len(second) * (len(second) + 1) / 2
-    misfit = Misfit.of(float(residual @ residual), noise, total, entries, len(halves))
+    misfit = Misfit.from_norms(float(residual @ residual), noise, total, entries, len(halves))
     return replace(misfit, share=_PAIR_SHARE * min(misfit.share, 1.0))
 
 

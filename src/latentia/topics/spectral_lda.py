@@ -30,7 +30,7 @@ from ..fitting.base import fitting
 from ..fitting.stages import Fitted, Staged, Subset
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
-from ..moments import WordMoments, lda_corrected
+from ..moments import WordMoments, correct_for_lda
 from ..passes import Blocks, Folds, assign_folds
 from ._corpus import order_documents
 from ._documents import SMOOTHING, Admixture
@@ -80,7 +80,7 @@ class _LDAMoments:
     def combine(self, groups: tuple[int, ...]) -> WordMoments:
         """Return M_2 and M_3 of some groups together."""
         if groups not in self._corrected:
-            self._corrected[groups] = lda_corrected(self.corpus.combine(groups), self.alpha0)
+            self._corrected[groups] = correct_for_lda(self.corpus.combine(groups), self.alpha0)
         return self._corrected[groups]
 
     @property
@@ -199,7 +199,7 @@ class SpectralLDA(Admixture, Staged):
     """
 
     _constraints: ClassVar = {"alpha0": OrNone(Number(1e-6, 1e6, "both"))}
-    _farthest: ClassVar = 2.0
+    _max_distance: ClassVar = 2.0
     alpha0_: Annotated[float, of.number(0.0)]
 
     def __init__(
@@ -272,7 +272,7 @@ class SpectralLDA(Admixture, Staged):
         topics, dirichlet = recovered.parameters.topics, moments.alpha0 * recovered.parameters.shares
         refiner = moments.refiner
         if refiner is None:
-            return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.none())
+            return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.no_steps())
         starts = self._starts(recovered, moments, refiner.order.group(subset.groups, refiner.folds))
         refined = refiner.refine_groups(subset.groups, starts)
         if refined.dirichlet is not None:
@@ -317,7 +317,7 @@ class SpectralLDA(Admixture, Staged):
         with warnings.catch_warnings():  # The fit on all documents has warned before.
             warnings.simplefilter("ignore")
             corpus = compute_moments(order.blocks, self.n_components, Folds(1), n_jobs=self.n_jobs, progress=False)
-        part = recover(lda_corrected(corpus.combine((0,)), alpha0), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
+        part = recover(correct_for_lda(corpus.combine((0,)), alpha0), self.n_components, _SEED, tol=ROUGH_TOLERANCE)
         return replace(part, parameters=part.parameters._replace(topics=order.restore(part.parameters.topics)))
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
@@ -334,7 +334,7 @@ class SpectralLDA(Admixture, Staged):
         parts = include_posterior_spread(
             parts, refined.parameters.refined, recovered.parameters.topics, prediction_checks
         )
-        parts = parts.widened(bias, self._farthest)
+        parts = parts.widen(bias, self._max_distance)
         return [
             *moment_checks(refined, recovered.fit, corpus, moments.combine, parts, misfit),
             *prediction_checks,
@@ -394,7 +394,7 @@ class SpectralLDA(Admixture, Staged):
         """Estimate the alpha_0 at which the eigenvalues have the size that the shares predict."""
 
         def excess_at(alpha0: float) -> float:
-            return eigenvalue_excess(recover(lda_corrected(moments, alpha0), self.n_components, _SEED), alpha0)
+            return eigenvalue_excess(recover(correct_for_lda(moments, alpha0), self.n_components, _SEED), alpha0)
 
         return search_alpha0(excess_at)
 

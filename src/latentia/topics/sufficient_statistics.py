@@ -144,5 +144,5 @@ class AdditiveTopics(Additive):
         seed = seed_of(self.random_state) if like is None else like.seed  # type: ignore[attr-defined]
         return CorpusSums.from_blocks(rows, folds, seed, self.n_jobs, self.verbose)  # type: ignore[attr-defined]
 
-    def _refined_on(self, moments: Any, rows: Blocks) -> Any:
+    def _add_refinement_rows(self, moments: Any, rows: Blocks) -> Any:
         return self._add_refiner(replace(moments, order=order_documents(rows)))

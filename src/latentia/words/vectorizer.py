@@ -42,7 +42,7 @@ _ELIDED_ARTICLES = {  # Words that lose their vowel before an apostrophe.
 class _Languages:
     """Constraint: the name of a language, several names, or None."""
 
-    needed: str = "expected the name of a language, such as 'german', or several, or None"
+    expectation: str = "expected the name of a language, such as 'german', or several, or None"
 
     def allows(self, value: Any) -> bool:
         return value is None or isinstance(value, str) or Names().allows(value)
@@ -52,7 +52,7 @@ class _Languages:
 class _Pattern:
     """Constraint: a regular expression, or None."""
 
-    needed: str = "expected a regular expression, such as r'\\S+', or None"
+    expectation: str = "expected a regular expression, such as r'\\S+', or None"
 
     def allows(self, value: Any) -> bool:
         try:
@@ -65,7 +65,7 @@ class _Pattern:
 class _Frequency:
     """Constraint: a number of documents, a share of them, or "auto"."""
 
-    needed: str = "expected a number of documents of at least 1, a share of them from 0.0 to 1.0, or 'auto'"
+    expectation: str = "expected a number of documents of at least 1, a share of them from 0.0 to 1.0, or 'auto'"
 
     def allows(self, value: Any) -> bool:
         share = isinstance(value, (float, np.floating)) and bool(0 <= value <= 1)

@@ -28,7 +28,7 @@ from scipy.optimize import brentq
 
 from ...exceptions import LatentiaError
 from ...likelihood.sampling import alias_tables
-from ...system.scratch import whole_file
+from ...system.scratch import atomic_file
 from ._draws import check_sizes, geometric_weights
 
 _BLOCK_ROWS = 4096
@@ -200,7 +200,7 @@ class LabelModelTruth:
         Path of the file
         """
         target = Path(path)
-        with whole_file(target) as file:
+        with atomic_file(target) as file:
             file.write(f"{n_documents} {self.words.n_terms} {self.labels.n_terms}\n".encode())
             for X, Y, _ in self.sample_blocks(n_documents, random_state):
                 file.write(_format_lines(X, Y))

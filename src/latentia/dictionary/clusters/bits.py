@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ...system.threads import for_chunks
+from ...system.threads import run_in_chunks
 
 _MAX_PRODUCTS = 1 << 21  # inner products at a time
 _ROWS = 256
@@ -70,7 +70,7 @@ def connection_graph(rows: np.ndarray, threshold: float, n_jobs: int | None = No
     def connect_rows(first: int, last: int) -> None:
         words[first:last] = _pack_bits(np.abs(single[first:last] @ single.T) > threshold)
 
-    for_chunks(connect_rows, p, max(1, _MAX_PRODUCTS // max(p, 1)), n_jobs)
+    run_in_chunks(connect_rows, p, max(1, _MAX_PRODUCTS // max(p, 1)), n_jobs)
     return PackedGraph(_remove_loops(words))
 
 

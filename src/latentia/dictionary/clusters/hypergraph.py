@@ -17,7 +17,7 @@ from numba import njit
 from scipy import sparse
 
 from ...exceptions import LatentiaError
-from ...system.threads import for_chunks
+from ...system.threads import run_in_chunks
 from .bits import popcount
 
 _MIN_PAIR_SHARE = 0.5  # each node of a set makes triples with at least this share of its pairs
@@ -90,13 +90,15 @@ def three_wise_graph(words: np.ndarray, min_rows: float, n_jobs: int | None = No
     """
     n_nodes, needed = len(words), np.uint64(max(1, int(np.ceil(min_rows))))
     together = np.zeros((n_nodes, n_nodes), dtype=bool)
-    for_chunks(lambda a, b: _find_pairs(words, needed, a, b, together), n_nodes, _CHUNK, n_jobs)
+    run_in_chunks(lambda a, b: _find_pairs(words, needed, a, b, together), n_nodes, _CHUNK, n_jobs)
     counts = np.zeros(n_nodes + 1, dtype=np.int64)
     no_triples = np.zeros((0, 3), dtype=np.int32)
-    for_chunks(lambda a, b: _find_triples(words, needed, together, a, b, counts, no_triples), n_nodes, _CHUNK, n_jobs)
+    run_in_chunks(
+        lambda a, b: _find_triples(words, needed, together, a, b, counts, no_triples), n_nodes, _CHUNK, n_jobs
+    )
     starts = np.append(0, np.cumsum(counts[:-1]))
     triples = np.empty((starts[-1], 3), dtype=np.int32)
-    for_chunks(lambda a, b: _find_triples(words, needed, together, a, b, starts, triples), n_nodes, _CHUNK, n_jobs)
+    run_in_chunks(lambda a, b: _find_triples(words, needed, together, a, b, starts, triples), n_nodes, _CHUNK, n_jobs)
     return TripleGraph.index(triples, n_nodes)
 
 

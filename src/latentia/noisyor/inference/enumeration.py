@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn import get_config
 
-from ...system.threads import for_chunks, one_blas_thread
+from ...system.threads import run_in_chunks, single_blas_thread
 from .network import InteriorNetwork
 from .records import EPS, Posteriors
 
@@ -39,5 +39,5 @@ def enumerate_configurations(
         out.log_likelihood[first:last] = largest + np.log(total)
         out.error[first:last] = EPS * (m + 8 + 2 * np.abs(largest))
 
-    with one_blas_thread():
-        for_chunks(task, len(present), rows, n_jobs)
+    with single_blas_thread():
+        run_in_chunks(task, len(present), rows, n_jobs)

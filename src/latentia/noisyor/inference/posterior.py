@@ -21,7 +21,7 @@ from sklearn import get_config
 
 from ..._parameters import seed_of
 from ...exceptions import LatentiaError, LatentiaWarning, warn
-from ...system.threads import for_chunks
+from ...system.threads import run_in_chunks
 from .enumeration import MAX_CAUSES, enumerate_configurations
 from .network import InteriorNetwork, Network, absorb_absent
 from .records import QUICKSCORE, SAMPLING, SEARCH, Posteriors, check_flags, list_set_places
@@ -136,7 +136,7 @@ def _fill_by_search(
         last_nat = likely.logs < highest[:, None] - _LAST_NAT
         out.error[rows], out.method[rows] = _MIN_CANDIDATE_ODDS + (shares * last_nat).sum(axis=1), SEARCH
 
-    for_chunks(task, len(present), _SEARCH_ROWS, n_jobs)
+    run_in_chunks(task, len(present), _SEARCH_ROWS, n_jobs)
     return is_listed
 
 
@@ -192,7 +192,7 @@ def _fill_row_by_row(
             log_likelihood += np.log(off[~is_candidate]).sum()
             out.log_likelihood[r], out.method[r] = scale + log_likelihood, SAMPLING
 
-    for_chunks(task, len(rows), _ROWS_PER_TASK, n_jobs)
+    run_in_chunks(task, len(rows), _ROWS_PER_TASK, n_jobs)
 
 
 def _select_candidates(on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray) -> np.ndarray:

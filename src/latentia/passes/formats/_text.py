@@ -18,7 +18,7 @@ from typing import IO, Any, BinaryIO, NoReturn
 import numpy as np
 
 from ...exceptions import FileNotice, LatentiaError, warn, write_parameter
-from ...system.compressed import decompressed, uncompressed_name
+from ...system.compressed import open_decompressed, strip_compression
 from ...system.scratch import scratch_folder
 
 _CHUNK = 1 << 25
@@ -77,7 +77,7 @@ def reusable(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def open_text(path: Path) -> BinaryIO:
     """Open a file for reading bytes, unpacking gzip, bzip2 and xz; a pipe is read to its end first."""
-    return decompressed(path, _copy_to_temporary(path) if _is_single_use(path) else open(path, "rb"))
+    return open_decompressed(path, _copy_to_temporary(path) if _is_single_use(path) else open(path, "rb"))
 
 
 @contextlib.contextmanager
@@ -209,7 +209,7 @@ def _is_western(file: BinaryIO) -> bool:
 
 def plain_name(path: Path) -> str:
     """Return the name of a file in lower case, without the ending of a compressed one."""
-    return uncompressed_name(path.name).lower()
+    return strip_compression(path.name).lower()
 
 
 @contextlib.contextmanager

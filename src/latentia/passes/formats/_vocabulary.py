@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...exceptions import LatentiaError
-from ...system.compressed import uncompressed_name
+from ...system.compressed import strip_compression
 from ._text import open_unicode
 
 
 def vocabulary_file(path: Path) -> Path | None:
     """Return ``vocab.NAME.txt`` or ``vocab.txt`` beside ``docword.NAME.txt``, if there is one."""
-    stem = uncompressed_name(path.name).removesuffix(".txt").removesuffix(".mtx")
+    stem = strip_compression(path.name).removesuffix(".txt").removesuffix(".mtx")
     corpus = stem.removeprefix("docword").lstrip(".-_")
     candidates = (path.with_name(name) for name in (f"vocab.{corpus}.txt", f"vocab-{corpus}.txt", "vocab.txt"))
     return next((candidate for candidate in candidates if candidate.is_file()), None)

@@ -32,7 +32,7 @@ from latentia.noisyor import NoisyOr
 from latentia.noisyor.absences import AbsenceCounts, Partition, RowPacking
 from latentia.noisyor.bits import count_pairs_with
 from latentia.passes import Blocks, Folds, accumulate
-from latentia.system.threads import for_chunks
+from latentia.system.threads import run_in_chunks
 
 FITS = ((300, 30), (900, 30))
 LIMITS = {300: (60, 2.0), 900: (75, None)}
@@ -78,7 +78,7 @@ def counting(n_rows: int) -> dict[str, Any]:
 
     def by_bits() -> None:
         count = counts.counter()
-        for_chunks(lambda first, last: [count(i, end_a, end_b, end_b) for i in range(first, last)], end_a, 1, -1)
+        run_in_chunks(lambda first, last: [count(i, end_a, end_b, end_b) for i in range(first, last)], end_a, 1, -1)
 
     by_bits()  # compiled
 

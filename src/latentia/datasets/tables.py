@@ -141,7 +141,7 @@ def read_table(
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     encoding : str, optional
         Of separated values, see `read_texts`.
-    asked : latentia.reading.Asked, optional
+    asked : latentia.reading.ColumnOptions, optional
         Roles of columns, codes of missing answers and other options of `latentia.reading.read`.
     sheet : str, optional
         Of a workbook, by name or number from 1; by default the first.

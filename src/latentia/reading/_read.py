@@ -193,7 +193,7 @@ def look_at(
     Parameters
     ----------
     path : Path
-    asked : Asked
+    asked : ColumnOptions
     sheet, encoding : str, optional
         As in `read`.
     name : str, optional

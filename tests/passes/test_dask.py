@@ -203,7 +203,7 @@ def test_what_is_no_client_is_refused(client):
 def test_a_client_that_was_closed_is_refused(client):
     other = distributed.Client(client.scheduler.address, set_as_default=False)
     other.close()
-    with pytest.raises(LatentiaError, match="that is connected"), on_cluster(other):
+    with pytest.raises(LatentiaError, match="a connected distributed"), on_cluster(other):
         pass
 
 

@@ -11,7 +11,7 @@ from latentia.datasets import planted
 from latentia.likelihood import refine
 from latentia.matrices._refine import PairUpdate, make_e_step
 from latentia.matrices.factored import LowRankProduct, total_distance
-from latentia.papers.matrices import binned_matrix
+from latentia.papers.matrices import recover_by_bins
 
 # The notes' settings: words, rank, base frequencies, pairs a word. The contrast reproduces their rank-one column: with
 # Exponential(1) draws as printed it does at rank 2, and at higher rank only with the draws to the power 1.7.
@@ -57,7 +57,7 @@ def scaled_svd(counts: Any, data: Any, rank: int) -> float:
 
 def binned(counts: Any, data: Any, rank: int, **constants: Any) -> float:
     """l1 error of Algorithm 1, with `ProbabilityMatrix`'s lower limit of entries where words outside all bins have one."""
-    left, core, _ = binned_matrix(counts, rank, **constants)
+    left, core, _ = recover_by_bins(counts, rank, **constants)
     limit = np.sqrt(0.1) * marginals(counts) * constants.get("rank_one_outside", True)
     model = LowRankProduct(left, np.diag(core), limit)
     total = float(model.row_sums().sum())

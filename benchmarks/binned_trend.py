@@ -2,7 +2,7 @@
 
     python benchmarks/binned_trend.py [--quick] [--seeds 3]
 
-l1 error of `latentia.papers.matrices.binned_matrix` with its default constants (sample reused), with three-way splitting, and
+l1 error of `latentia.papers.matrices.recover_by_bins` with its default constants (sample reused), with three-way splitting, and
 with the printed constants, beside the marginals alone and `ProbabilityMatrix` (``shrink``); mean over seeds. Rank 2, uniform
 frequencies before an Exponential(1) draw to the power 1.7. First N / M grows with M fixed, then M and N grow with N / M
 fixed: Theorem 1.1 promises an error that depends on N / M alone, so that it falls along the former and does not rise along
@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 
 from latentia.datasets import planted
 from latentia.matrices import ProbabilityMatrix
-from latentia.papers.matrices import printed_constants
+from latentia.papers.matrices import get_printed_constants
 
-BINNINGS = {"binned": {}, "split": {"split": True}, "printed": printed_constants(2)}
+BINNINGS = {"binned": {}, "split": {"split": True}, "printed": get_printed_constants(2)}
 RANKS = {"marginals": 1, "shrink": 2}
 
 

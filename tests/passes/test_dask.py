@@ -154,7 +154,7 @@ def test_a_pass_does_not_wait_forever_for_workers(monkeypatch):
     monkeypatch.setattr("latentia.passes.cluster._MAX_WAIT_S", 15.0)
     future, client = Future(), Client()
     with pytest.raises(LatentiaError, match="no workers for 15 s"):
-        Cluster(client)._added([Gram(2)], [future])
+        Cluster(client)._add_results([Gram(2)], [future])
     assert future.waited == 6
     assert client.cancelled == [future]
 
@@ -176,13 +176,13 @@ class Ended:
 
 
 def test_a_run_that_ends_while_it_is_looked_at_is_no_error():
-    assert Cluster(None)._awaited(Ended(lambda: [1.0])) == [1.0]
+    assert Cluster(None)._await_result(Ended(lambda: [1.0])) == [1.0]
 
     def late():
         raise TimeoutError("its own")
 
     with pytest.raises(TimeoutError, match="its own"):
-        Cluster(None)._awaited(Ended(late))
+        Cluster(None)._await_result(Ended(late))
 
 
 def test_a_scheduler_that_does_not_answer_has_no_workers():
@@ -203,7 +203,7 @@ def test_what_is_no_client_is_refused(client):
 def test_a_client_that_was_closed_is_refused(client):
     other = distributed.Client(client.scheduler.address, set_as_default=False)
     other.close()
-    with pytest.raises(LatentiaError, match="that is connected"), on_cluster(other):
+    with pytest.raises(LatentiaError, match="a connected distributed"), on_cluster(other):
         pass
 
 

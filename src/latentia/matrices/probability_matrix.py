@@ -167,7 +167,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     Differences from the paper:
 
     1. There are no bins and no splitting: words are scaled by their own smoothed marginals, D = r + tau / M, which bounds
-       the weight of rare words as the paper's removal of heavy rows does. `latentia.papers.matrices.binned_matrix` is the
+       the weight of rare words as the paper's removal of heavy rows does. `latentia.papers.matrices.recover_by_bins` is the
        algorithm as printed; it was nowhere more accurate.
     2. The marginals' direction is known, so R - 1 eigenpairs of C / N - r r^T are sought, of either sign: W need not be
        positive semidefinite. The paper's B - rho rho^T for two states is 1/2 (1/2 - t) delta delta^T, with W = 1/2 [[1 - t,

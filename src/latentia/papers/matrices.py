@@ -16,7 +16,7 @@ from ..linalg import sparse_product
 from ..moments import split_counts, symmetric_counts
 
 
-def printed_constants(
+def get_printed_constants(
     n_components: int, *, eps: float = 0.5, w_min: float = 0.1, c_0: float = 1.0
 ) -> dict[str, float | bool]:
     """Return the constants of the paper, for an error ``eps``. They leave out words that occur less than 1e10 times.
@@ -35,7 +35,7 @@ def printed_constants(
     Returns
     -------
     dict
-        Keyword arguments of `binned_matrix`.
+        Keyword arguments of `recover_by_bins`.
     """
     first_bin = 4 * math.log(c_0 * n_components / (eps * math.sqrt(w_min))) + 16
     return {
@@ -44,7 +44,7 @@ def printed_constants(
     }  # fmt: skip
 
 
-def binned_matrix(
+def recover_by_bins(
     C: Any,
     n_components: int,
     *,
@@ -62,7 +62,7 @@ def binned_matrix(
 ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Return B = left @ diag(core) @ left.T by Algorithm 1, and the words of each bin.
 
-    The default constants are ones that work; `printed_constants` gives those of the paper.
+    The default constants are ones that work; `get_printed_constants` gives those of the paper.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def peers(X: sparse.csr_array, truth: NoisyOrTruth, cpu: float, seed: int) -> di
         start = time.process_time()
         update = NoisyOrUpdate(begin(), np.full(n, 0.005), np.full(m, 0.007))
         while time.process_time() - start < cpu:
-            update = update.at(*estimate_values(update, accumulate(Blocks.from_array(X), update)))
+            update = update.move_to(*estimate_values(update, accumulate(Blocks.from_array(X), update)))
         measures, _, _ = quality(-np.log1p(-update.strengths), truth)
         row |= {f"{name} found": measures["found"], f"{name} error": measures["error"]}
     return row

@@ -23,11 +23,12 @@ PREPOSITIONS = set(
     "of,by,in,on,at,with,without,for,per,beside,between,under,over,out,into,off,up,before,after,within".split(",")
 )
 PARTICIPLES = set(
-    "fitted,expected,observed,weighted,converged,recovered,cached,shared,sorted,embed,need,seed,speed,feed,shed".split(
+    "fitted,expected,observed,weighted,converged,recovered,cached,shared,sorted,squared,centred,whitened,normalised,scaled,mixed,framed,"
+    "planted,labelled,embedded,packed,mapped,restricted,partitioned,isolated,combined,embed,need,seed,speed,feed,shed".split(
         ","
     )
 )
-"""Words that end in -ed and may begin the name of a function or class."""
+"""Words that end in -ed and may begin the name of a function or class: standard participles of statistics and algebra."""
 FIRST = {"read", "put", "least", "most", "all", "any", "every", "each", "both", "more", "many", "few", "same"}
 """Words that may begin the name of a function, as in `least_squares`."""
 CLAUSE = re.compile(r"(What|Whether|Of|How|Where|Which|Who|That|Those|These|Whose|When|Why)\b(?!.*\?)")

@@ -184,7 +184,7 @@ class _JointUpdate:
     def values(self) -> Values:
         return (self.joint,)
 
-    def at(self, *values: np.ndarray) -> _JointUpdate:
+    def move_to(self, *values: np.ndarray) -> _JointUpdate:
         return _JointUpdate(values[0], self.pseudo)
 
     def expected(self, sums: _JointSums) -> tuple[Expected, ...]:

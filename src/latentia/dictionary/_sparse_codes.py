@@ -149,7 +149,7 @@ class AtomsUpdate:
     def values(self) -> Values:
         return (self.atoms,)
 
-    def at(self, *values: np.ndarray) -> AtomsUpdate:
+    def move_to(self, *values: np.ndarray) -> AtomsUpdate:
         (atoms,) = values
         return AtomsUpdate(atoms, self.sparsity, self.rounds, self.seed)
 

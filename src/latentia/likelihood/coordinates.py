@@ -50,7 +50,7 @@ class Expected(Protocol):
     def curvature(self) -> np.ndarray:
         """Return the diagonal of the complete-data information in the coordinates, positive."""
 
-    def at(self, coordinates: np.ndarray) -> Values:
+    def move_to(self, coordinates: np.ndarray) -> Values:
         """Return the values at these coordinates."""
 
     def reach(self, step: np.ndarray) -> float:
@@ -100,7 +100,7 @@ class Distributions:
     def curvature(self) -> np.ndarray:
         return (self._smooth.sum(axis=-1, keepdims=True) * self.value + _CURVATURE_PSEUDO_COUNTS).ravel()
 
-    def at(self, coordinates: np.ndarray) -> Values:
+    def move_to(self, coordinates: np.ndarray) -> Values:
         logs = coordinates.reshape(self.value.shape)
         is_possible = (self.value > 0) | (self._smooth > _MIN_MASS)
         shares = np.where(is_possible, np.exp(logs - logs.max(axis=-1, keepdims=True)), 0.0)
@@ -170,7 +170,7 @@ class Chances:
         value = self._inside(self.value)
         return (self._smooth[1] * value * (1 - value) + _CURVATURE_PSEUDO_COUNTS).ravel()
 
-    def at(self, coordinates: np.ndarray) -> Values:
+    def move_to(self, coordinates: np.ndarray) -> Values:
         logits, (successes, trials) = coordinates.reshape(self.value.shape), self._smooth
         is_never = (self.value <= 0) & (successes <= _MIN_MASS)
         is_always = (self.value >= 1) & (trials - successes <= _MIN_MASS * trials)  # a difference of two sums
@@ -244,7 +244,7 @@ class Rates:
     def curvature(self) -> np.ndarray:
         return (self._smooth[1] * self.value + _CURVATURE_PSEUDO_COUNTS).ravel()
 
-    def at(self, coordinates: np.ndarray) -> Values:
+    def move_to(self, coordinates: np.ndarray) -> Values:
         return (np.exp(np.clip(coordinates, -700, 700)).reshape(self.value.shape),)
 
     def reach(self, step: np.ndarray) -> float:
@@ -311,7 +311,7 @@ class Gaussians:
         means = np.maximum(self.mass, _MIN_MASS)[:, None] / self._column_variances * np.ones_like(self.means)
         return np.concatenate([means.ravel(), self._sum_shared(self._entries).ravel() / 2 + _CURVATURE_PSEUDO_COUNTS])
 
-    def at(self, coordinates: np.ndarray) -> Values:
+    def move_to(self, coordinates: np.ndarray) -> Values:
         means, logs = coordinates[: self.means.size], np.clip(coordinates[self.means.size :], -700, 700)
         current = self._free_variances(self.variances)
         # A variance below its floor stays there: values must be continuous in the coordinates.

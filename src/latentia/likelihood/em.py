@@ -50,7 +50,7 @@ class Update(Protocol):
     def values(self) -> Values:
         """Arrays of the parameters."""
 
-    def at(self, *values: np.ndarray) -> Update:
+    def move_to(self, *values: np.ndarray) -> Update:
         """Return the same update at other values."""
 
     def expected(self, sums: Any) -> Sequence[Expected]:
@@ -170,7 +170,7 @@ def over(blocks: Blocks, n_jobs: int | None = None, progress: bool = False) -> E
 def _plain(update: Update, passes: _Passes, steps: int, until: Callable[[], bool] = lambda: False) -> Refinement:
     values, converged = update.values, False
     for _ in range(steps):
-        values = passes.at(update.at(*values)).estimate()
+        values = passes.move_to(update.move_to(*values)).estimate()
         if converged := until():
             break
     return Refinement(values, np.array(passes.log_likelihood), converged, float("nan"))
@@ -202,11 +202,11 @@ def _accelerate(update: Update, passes: _Passes, min_gain: float, max_steps: int
 
 def _find_possible_start(update: Update, passes: _Passes) -> _Point:
     """Return the start, after a few plain EM steps if the data is impossible there."""
-    point = passes.at(update)
+    point = passes.move_to(update)
     for _ in range(_MAX_FIRST_STEPS):
         if np.isfinite(point.objective):
             break
-        point = passes.at(update.at(*point.estimate()))
+        point = passes.move_to(update.move_to(*point.estimate()))
     return point
 
 
@@ -253,8 +253,8 @@ class _Point:
         for distribution, coordinates, part in zip(
             self.expected, self._coordinate_parts, self._split_step(step), strict=True
         ):
-            values += distribution.at(coordinates + part)
-        return self.update.at(*values)
+            values += distribution.move_to(coordinates + part)
+        return self.update.move_to(*values)
 
     def reach(self, step: np.ndarray) -> float:
         """Return the largest move in a step."""
@@ -279,7 +279,7 @@ class _Passes:
         self._e_step = e_step
         self.log_likelihood: list[float] = []
 
-    def at(self, update: Update) -> _Point:
+    def move_to(self, update: Update) -> _Point:
         sums = self._e_step(update, len(self.log_likelihood) + 1)
         self.log_likelihood.append(float(sums.log_likelihood))
         return _Point(update, update.expected(sums), self.log_likelihood[-1])
@@ -312,14 +312,14 @@ def _search(
         return None, max_correction
     if em_rise + float(point.slope @ correction) > 0 and 0 < reach < np.inf:
         share = min(1.0, max_correction / reach)
-        candidate = passes.at(point.move(point.em_step + share * correction))
+        candidate = passes.move_to(point.move(point.em_step + share * correction))
         if candidate.objective - point.objective >= _MIN_GAIN_SHARE * em_rise:
             return candidate, min(_GROW * max_correction, _MAX_CORRECTION) if share < 1 else max_correction
         max_correction = _SHRINK * share * reach
         if len(passes.log_likelihood) >= max_steps:
             return None, max_correction
     for part in _EM_STEP_SHARES:
-        candidate = passes.at(point.move(part * point.em_step))
+        candidate = passes.move_to(point.move(part * point.em_step))
         if candidate.objective > point.objective:
             return candidate, max_correction
         if len(passes.log_likelihood) >= max_steps:

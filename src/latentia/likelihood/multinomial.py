@@ -72,7 +72,7 @@ class MultinomialMixtureUpdate:
     def values(self) -> Values:
         return self.components, self.weights
 
-    def at(self, *values: np.ndarray) -> MultinomialMixtureUpdate:
+    def move_to(self, *values: np.ndarray) -> MultinomialMixtureUpdate:
         components, weights = values
         return MultinomialMixtureUpdate(components, weights, self.prior)
 
@@ -219,7 +219,7 @@ class LeaveOneOutUpdate:
     def values(self) -> Values:
         return self.components, self.weights, self.pseudo
 
-    def at(self, *values: np.ndarray) -> LeaveOneOutUpdate:
+    def move_to(self, *values: np.ndarray) -> LeaveOneOutUpdate:
         components, weights, pseudo = values
         return LeaveOneOutUpdate(components, weights, pseudo, self.frequencies, self.responsibilities)
 

@@ -48,7 +48,7 @@ class ProductMixtureUpdate:
     def values(self) -> Values:
         return (self.means, self.weights) if self.variances is None else (self.means, self.variances, self.weights)
 
-    def at(self, *values: np.ndarray) -> ProductMixtureUpdate:
+    def move_to(self, *values: np.ndarray) -> ProductMixtureUpdate:
         means, *variances, weights = values
         return ProductMixtureUpdate(self.kind, means, variances[0] if variances else None, weights, self.floor)
 

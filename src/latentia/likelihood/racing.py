@@ -132,7 +132,7 @@ def race_updates(
     if refinement.converged or not further_steps or (remaining_steps is not None and remaining_steps <= 0):
         return Race(winner.name, refinement, winner.heights, n_steps)
     limit = _limit(remaining_steps)
-    further = refine(update.at(*refinement.values), e_step, further_steps, **limit, **options)
+    further = refine(update.move_to(*refinement.values), e_step, further_steps, **limit, **options)
     history = np.concatenate([refinement.log_likelihood, further.log_likelihood])
     reached = Refinement(further.values, history, further.converged, further.remaining)
     return Race(winner.name, reached, winner.heights, n_steps + len(further.log_likelihood))

@@ -83,7 +83,7 @@ class PairUpdate:
     def values(self) -> Values:
         return self.components, self.mixing.ravel()
 
-    def at(self, *values: np.ndarray) -> PairUpdate:
+    def move_to(self, *values: np.ndarray) -> PairUpdate:
         components, mixing = values
         return PairUpdate(components, mixing, self.pseudo)
 

@@ -301,7 +301,7 @@ class MultiKindUpdate:
         self.emissions, self.values, self.floor, self.overall = emissions, values, floor, overall
         self.means, self.variances, self.weights = emissions.unpack(values)
 
-    def at(self, *values: np.ndarray) -> MultiKindUpdate:
+    def move_to(self, *values: np.ndarray) -> MultiKindUpdate:
         return MultiKindUpdate(self.emissions, values, self.floor, self.overall)
 
     def zero(self) -> MixtureSums:

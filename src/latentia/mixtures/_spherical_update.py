@@ -54,7 +54,7 @@ class SphericalMixtureUpdate:
     def values(self) -> Values:
         return self.means, self.variance, self.weights
 
-    def at(self, *values: np.ndarray) -> SphericalMixtureUpdate:
+    def move_to(self, *values: np.ndarray) -> SphericalMixtureUpdate:
         means, variance, weights = values
         return SphericalMixtureUpdate(means, weights, variance, min_variance=self.min_variance, tied=self.tied)
 

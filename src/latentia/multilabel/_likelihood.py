@@ -145,7 +145,7 @@ class MixtureWithLabelsUpdate(MultinomialMixtureUpdate):
     def values(self) -> Values:
         return self.words, self.labels, self.weights
 
-    def at(self, *values: np.ndarray) -> MixtureWithLabelsUpdate:
+    def move_to(self, *values: np.ndarray) -> MixtureWithLabelsUpdate:
         words, labels, weights = values
         return MixtureWithLabelsUpdate(words, labels, weights, self.occurrences, self.pseudo)
 

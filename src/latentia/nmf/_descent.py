@@ -125,7 +125,7 @@ class FactorUpdate:
     def values(self) -> Values:
         return (self.components,)
 
-    def at(self, *values: np.ndarray) -> FactorUpdate:
+    def move_to(self, *values: np.ndarray) -> FactorUpdate:
         (components,) = values
         return FactorUpdate(components, self.mixing, self.descent, self.nonnegative, self.scale)
 

@@ -284,7 +284,7 @@ class ApproximateNMF(FactorModel):
         descent = Descent(_ERROR_TOL)
         update = FactorUpdate(start.components, "cone", descent)
         refined = refine(update, over(blocks, self.n_jobs, self.verbose), rounds, until=descent.converged)
-        sums: FactorSums = accumulate(blocks, update.at(*refined.values), self.n_jobs)
+        sums: FactorSums = accumulate(blocks, update.move_to(*refined.values), self.n_jobs)
         return _Attempt(refined.values[0], sums.relative_error)
 
     def _set_fitted_attributes(self, fitted: Fitted) -> None:

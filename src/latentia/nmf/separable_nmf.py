@@ -300,7 +300,7 @@ class SeparableNMF(FactorModel):
             table.scale_rows(recovered.points, _MAX_SAMPLE), sample.points, before, after, mixing, self._seed
         ):
             refinement = Refinement.no_steps(components)
-        final = start.at(*refinement.values)
+        final = start.move_to(*refinement.values)
         _require_components(final.components, mixing)
         sums: FactorSums = accumulate(subset.rows, final, self.n_jobs)
         order = np.argsort(-sums.shares, kind="stable")

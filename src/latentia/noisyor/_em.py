@@ -140,7 +140,7 @@ class NoisyOrUpdate:
     def values(self) -> Values:
         return (self.strengths, self.leak) if self.fixed_prior else (self.strengths, self.leak, self.priors)
 
-    def at(self, *values: np.ndarray) -> NoisyOrUpdate:
+    def move_to(self, *values: np.ndarray) -> NoisyOrUpdate:
         strengths, leak, *priors = values
         options: dict[str, Any] = {"fixed_prior": self.fixed_prior, "max_weight": self.max_weight}
         options["enumerate_all"] = self.enumerate_all
@@ -155,7 +155,7 @@ class NoisyOrUpdate:
     def restrict_to_links(self, is_link: np.ndarray) -> NoisyOrUpdate:
         """Return the update with the chosen links alone, bool (m, n); the other strengths stay zero in all steps."""
         strengths, *other_values = self.values
-        return self.at(np.where(is_link, strengths, 0.0), *other_values)
+        return self.move_to(np.where(is_link, strengths, 0.0), *other_values)
 
     @property
     def n_parameters(self) -> int:
@@ -277,12 +277,12 @@ def _refine_until_converged(
     if first.share_crowded > max_crowded:
         return NetworkRefinement(network, _make_refinement([first.log_likelihood]), True, first.share_crowded)
     # Climb with all links.
-    with_all_links = _climb(update.at(*estimate_values(update, first)), e_step, 1)
+    with_all_links = _climb(update.move_to(*estimate_values(update, first)), e_step, 1)
     # Drop links without support, and climb again.
-    update, n_steps = update.at(*with_all_links.values), len(with_all_links.log_likelihood) + 2
+    update, n_steps = update.move_to(*with_all_links.values), len(with_all_links.log_likelihood) + 2
     middle = e_step(update, n_steps)
     with_supported_links = _climb(
-        update.at(*estimate_values(update, middle)).restrict_to_links(update.select_supported_links(middle)),
+        update.move_to(*estimate_values(update, middle)).restrict_to_links(update.select_supported_links(middle)),
         e_step,
         n_steps,
     )
@@ -293,7 +293,9 @@ def _refine_until_converged(
         *with_supported_links.log_likelihood,
     ]
     refinement = _make_refinement(log_likelihood, with_supported_links.converged, with_supported_links.remaining)
-    return NetworkRefinement(update.at(*with_supported_links.values).network, refinement, False, middle.share_crowded)
+    return NetworkRefinement(
+        update.move_to(*with_supported_links.values).network, refinement, False, middle.share_crowded
+    )
 
 
 def _climb(update: NoisyOrUpdate, e_step: EStep, n_done: int) -> Refinement:
@@ -305,11 +307,11 @@ def _climb(update: NoisyOrUpdate, e_step: EStep, n_done: int) -> Refinement:
 
 def _refine_by_plain_steps(update: NoisyOrUpdate, e_step: EStep, steps: int) -> NetworkRefinement:
     fit = refine(update, e_step, steps - 1)
-    update = update.at(*fit.values)
+    update = update.move_to(*fit.values)
     last_sums = e_step(update, steps)
     refinement = _make_refinement([*fit.log_likelihood, last_sums.log_likelihood])
     return NetworkRefinement(
-        update.at(*estimate_values(update, last_sums)).network, refinement, False, last_sums.share_crowded
+        update.move_to(*estimate_values(update, last_sums)).network, refinement, False, last_sums.share_crowded
     )
 
 

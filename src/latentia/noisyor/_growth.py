@@ -61,7 +61,7 @@ class _Rows:
     def climb(self, network: Network) -> Network:
         """Return the network after some steps of EM."""
         update = NoisyOrUpdate.from_network(network, **self.options)
-        return update.at(*refine(update, self.e_step, _N_STEPS).values).network
+        return update.move_to(*refine(update, self.e_step, _N_STEPS).values).network
 
     def explain(self, network: Network) -> tuple[np.ndarray, np.ndarray]:
         """Return the chances of findings given the posteriors of the causes, (n_rows, n), and log-likelihoods of rows."""

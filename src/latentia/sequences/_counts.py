@@ -205,7 +205,7 @@ class CountChainUpdate:
     def values(self) -> Values:
         return self.startprob, self.transmat, self.rates
 
-    def at(self, *values: np.ndarray) -> CountChainUpdate:
+    def move_to(self, *values: np.ndarray) -> CountChainUpdate:
         startprob, transmat, rates = values
         return CountChainUpdate(startprob, transmat, rates, self.prior)
 

@@ -96,7 +96,7 @@ class SymbolChainUpdate:
     def values(self) -> Values:
         return self.startprob, self.transmat, self.emissionprob
 
-    def at(self, *values: np.ndarray) -> SymbolChainUpdate:
+    def move_to(self, *values: np.ndarray) -> SymbolChainUpdate:
         startprob, transmat, emissionprob = values
         return SymbolChainUpdate(startprob, transmat, emissionprob, self.prior)
 
@@ -138,7 +138,7 @@ class EmissionUpdate(SymbolChainUpdate):
     def values(self) -> Values:
         return (self.emissionprob,)
 
-    def at(self, *values: np.ndarray) -> EmissionUpdate:
+    def move_to(self, *values: np.ndarray) -> EmissionUpdate:
         (emissionprob,) = values
         return EmissionUpdate(self.startprob, self.transmat, emissionprob, self.prior)
 
@@ -179,7 +179,7 @@ class GaussianChainUpdate:
     def values(self) -> Values:
         return self.startprob, self.transmat, self.means, self.variances
 
-    def at(self, *values: np.ndarray) -> GaussianChainUpdate:
+    def move_to(self, *values: np.ndarray) -> GaussianChainUpdate:
         startprob, transmat, means, variances = values
         return GaussianChainUpdate(startprob, transmat, means, variances, self.floor, self.prior)
 
@@ -246,7 +246,7 @@ class FullChainUpdate:
     def values(self) -> Values:
         return self.startprob, self.transmat, self.means, self.covariances
 
-    def at(self, *values: np.ndarray) -> FullChainUpdate:
+    def move_to(self, *values: np.ndarray) -> FullChainUpdate:
         startprob, transmat, means, covariances = values
         return FullChainUpdate(startprob, transmat, means, covariances, self.floor, self.prior, self.tied)
 

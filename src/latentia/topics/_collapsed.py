@@ -221,7 +221,7 @@ class SweepUpdate:
         """Words in topics, shape (V, K)."""
         return self._counts
 
-    def at(self, *values: np.ndarray) -> SweepUpdate:
+    def move_to(self, *values: np.ndarray) -> SweepUpdate:
         (self.topics,) = values
         return self
 

@@ -19,7 +19,7 @@ def same(first, second):
 
 def final(problem_or_blocks, update, refinement):
     """The log-likelihood at the values that a refinement ends with."""
-    return refine(update.at(*refinement.values), over(problem_or_blocks), 1).log_likelihood[0]
+    return refine(update.move_to(*refinement.values), over(problem_or_blocks), 1).log_likelihood[0]
 
 
 def walk(transmat, n, rng):
@@ -38,7 +38,7 @@ def test_a_number_is_a_number_of_plain_steps(problem, steps):
     for _ in range(steps):
         sums = accumulate(problem.blocks(), update)
         log_likelihood.append(sums.log_likelihood)
-        update = update.at(*estimate_values(update, sums))
+        update = update.move_to(*estimate_values(update, sums))
     found = refine(problem.update, over(problem.blocks()), steps)
     assert same(found.values, update.values)
     assert found.log_likelihood.tolist() == log_likelihood
@@ -79,7 +79,7 @@ def test_em_never_lowers_the_penalised_likelihood(problem_of, kind):
     for _ in range(30):
         sums = problem.sums(update)
         history.append(sums.log_likelihood + sum(one.log_prior() for one in update.expected(sums)))
-        update = update.at(*estimate_values(update, sums))
+        update = update.move_to(*estimate_values(update, sums))
     assert (np.diff(history) > -1e-9 * abs(history[0])).all()
 
 
@@ -215,7 +215,7 @@ def test_many_coordinates_have_the_same_bits_for_any_number_of_blas_threads():
 def test_a_component_without_rows_keeps_its_values(problem_of, kind, steps):
     problem = problem_of(kind, prior=0 if kind != "multinomial" else 0.5)
     *values, _ = problem.update.values
-    update = problem.update.at(*values, np.array([0.5, 0.5, 0]))
+    update = problem.update.move_to(*values, np.array([0.5, 0.5, 0]))
     found = refine(update, over(problem.blocks()), steps)
     assert all(np.isfinite(value).all() for value in found.values)
     assert found.values[-1][2] < 1e-200  # labelled documents take weights of zero for the least number
@@ -231,7 +231,7 @@ def test_a_state_without_steps_keeps_its_values(problem_of, kind):
     transmat = transmat.copy()
     transmat[:2, 2], transmat[2] = 0, [0.3, 0.3, 0.4]
     transmat /= transmat.sum(axis=1, keepdims=True)
-    update = problem.update.at(np.array([0.5, 0.5, 0]), transmat, *others)
+    update = problem.update.move_to(np.array([0.5, 0.5, 0]), transmat, *others)
     without = type(update)(*update.values)
     found = refine(without, over(problem.blocks()), "auto")
     assert all(np.isfinite(value).all() for value in found.values)
@@ -245,7 +245,7 @@ def test_a_state_without_steps_keeps_its_values(problem_of, kind):
 def test_one_component(problem_of, kind):
     problem = problem_of(kind)
     *values, _ = problem.update.values
-    update = problem.update.at(*(value[:1] for value in values), np.ones(1))
+    update = problem.update.move_to(*(value[:1] for value in values), np.ones(1))
     found, plain = (refine(update, over(problem.blocks()), steps) for steps in ("auto", 2))
     assert found.converged
     assert len(found.log_likelihood) <= 4
@@ -261,8 +261,8 @@ def test_one_state(problem_of):
 
 
 def test_a_start_at_the_optimum_stops_soon(problem):
-    near = problem.update.at(*refine(problem.update, over(problem.blocks()), "auto").values)
-    best = near.at(*refine(near, over(problem.blocks()), 800).values)
+    near = problem.update.move_to(*refine(problem.update, over(problem.blocks()), "auto").values)
+    best = near.move_to(*refine(near, over(problem.blocks()), 800).values)
     found = refine(best, over(problem.blocks()), "auto")
     assert found.converged
     assert len(found.log_likelihood) <= 4
@@ -283,7 +283,7 @@ def test_units_and_origin_change_nothing(problem_of, kind, unit, offset):
         return values
 
     moved = Blocks.from_array(x * unit + offset, lengths=problem.lengths)
-    far = update.at(*there(update.values))
+    far = update.move_to(*there(update.values))
     found, expected = refine(far, over(moved), "auto"), refine(update, over(problem.blocks()), "auto")
     assert found.converged
     assert abs(len(found.log_likelihood) - len(expected.log_likelihood)) <= 5
@@ -308,7 +308,7 @@ def test_data_that_stays_impossible_never_settles():
     x = np.array([[0, 1.0, 0], [0, 1, 1], [1, 1, 0]])
 
     class Kept(ProductMixtureUpdate):
-        def at(self, *values):
+        def move_to(self, *values):
             return Kept("bernoulli", self.means, None, values[-1])
 
     found = refine(Kept("bernoulli", np.zeros((2, 3)), None, np.full(2, 0.5)), over(Blocks.from_array(x)), "auto")

@@ -109,7 +109,7 @@ def test_leaving_documents_out_matches_naive_passes(problem_of):
             assert np.sign(np.log(float(after[2][0]) / before)) == np.sign(slope)
         np.testing.assert_allclose(after[0].sum(axis=1), 1)
         np.testing.assert_allclose(after[1].sum(), 1)
-        update = update.at(*after)
+        update = update.move_to(*after)
 
 
 def test_leaving_documents_out_settles_at_the_same_bits_for_any_number_of_threads(problem_of):

@@ -66,10 +66,10 @@ def test_data_far_from_the_origin(problem_of):
     problem = problem_of("gaussian")
     (x,), near, shift = problem.tables, problem.update, 2.0**20
     means, *others = near.values
-    far = near.at(means + shift, *others)
+    far = near.move_to(means + shift, *others)
     for _ in range(3):
         a, b = accumulate(Blocks.from_array(x), near), accumulate(Blocks.from_array(x + shift), far)
         np.testing.assert_allclose(a.log_likelihood, b.log_likelihood, rtol=1e-7)
-        near, far = near.at(*estimate_values(near, a)), far.at(*estimate_values(far, b))
+        near, far = near.move_to(*estimate_values(near, a)), far.move_to(*estimate_values(far, b))
     np.testing.assert_allclose(near.means, far.means - shift, atol=1e-7)
     np.testing.assert_allclose(near.values[1], far.values[1], rtol=1e-6)

@@ -56,9 +56,9 @@ def test_slopes_are_gradients_along_symmetric_moves(problem):
         turn += turn.T
 
         def moved(step, move=move, turn=turn):
-            (P,) = words.at(words.coordinates() + step * move.ravel())
-            (W,) = together.at(together.coordinates() + step * turn.ravel())
-            return objective(update.at(P, W), counts)
+            (P,) = words.move_to(words.coordinates() + step * move.ravel())
+            (W,) = together.move_to(together.coordinates() + step * turn.ravel())
+            return objective(update.move_to(P, W), counts)
 
         slope = words.slope() @ move.ravel() + together.slope() @ turn.ravel()
         assert slope == pytest.approx((moved(STEP) - moved(-STEP)) / (2 * STEP), rel=1e-6)
@@ -70,7 +70,7 @@ def test_until_settled_it_climbs_as_high_as_many_plain_steps():
     components = (data.components + 1 / 60) / 2
     update = PairUpdate(components, (data.mixing + 0.01) / 1.09, np.full(60, 0.5))
     many, few = (refine(update, make_e_step(counts), steps) for steps in (3000, "auto"))
-    best, found = (objective(update.at(*each.values), counts) for each in (many, few))
+    best, found = (objective(update.move_to(*each.values), counts) for each in (many, few))
     assert found > best - 0.05
     assert few.converged
     assert len(few.log_likelihood) < 150

@@ -107,8 +107,8 @@ def test_slopes_are_gradients():
             apart = []
             for move in (1e-5, -1e-5):
                 values = list(update.values)
-                (values[which],) = one.at(here + move * np.eye(len(here))[i])
-                apart.append(objective(update.at(*values)))
+                (values[which],) = one.move_to(here + move * np.eye(len(here))[i])
+                apart.append(objective(update.move_to(*values)))
             assert np.isclose((apart[0] - apart[1]) / 2e-5, slope[i], rtol=1e-4, atol=1e-5)
 
 
@@ -185,7 +185,7 @@ def test_a_number_of_steps_is_that_many_of_plain_em():
     for steps in (1, 3):
         by_hand = NoisyOrUpdate.from_network(network)
         for _ in range(steps):
-            by_hand = by_hand.at(*estimate_values(by_hand, sums_of(by_hand, X)))
+            by_hand = by_hand.move_to(*estimate_values(by_hand, sums_of(by_hand, X)))
         found = refine_network(network, over(Blocks.from_array(X)), steps)
         assert found.n_steps == len(found.refinement.log_likelihood) == steps
         assert (found.network.weights == by_hand.network.weights).all()

@@ -67,7 +67,7 @@ def test_emissions_alone(parameters):
     (new,) = estimate_values(alone, states[0])
     expected = states[1].emissions + prior
     np.testing.assert_allclose(new, expected / expected.sum(axis=1, keepdims=True))
-    there = alone.at(new)
+    there = alone.move_to(new)
     assert (there.values[0] == new).all()
     for kept, value in zip((there.startprob, there.transmat, there.prior), (*parameters[:2], prior), strict=True):
         assert (kept == value).all()

@@ -89,7 +89,7 @@ def recommended():
         errors = [float(one["expected error"]) for one in rivals]
         if "close to the lowest" in why:
             assert float(row["expected error"]) <= 1.1 * min(errors)
-        elif why.startswith("the least"):
+        elif why.startswith("the lowest"):
             assert float(row["expected error"]) == min(errors)
         elif "before the expected error jumps" in why:
             assert float(rivals[rivals.index(row) + 1]["expected error"]) > 1.7 * float(row["expected error"])

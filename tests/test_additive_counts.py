@@ -161,7 +161,7 @@ def test_what_is_too_wide_or_unknown_is_an_error():
     with pytest.raises(LatentiaError, match="at least 100"):
         NoisyOr(2).partial_fit(X[:50, :9]).weights_  # noqa: B018
     for model, n_symbols in ((TwoStateHMM(), 201), (SpectralHMM(), 101)):
-        with pytest.raises(LatentiaError, match=f"There are {n_symbols} symbols"):
+        with pytest.raises(LatentiaError, match=f"this data has {n_symbols}"):
             model.partial_fit(np.arange(n_symbols).repeat(3))
     with pytest.raises(LatentiaError, match="symbols alone"):
         SpectralHMM(2).partial_fit(np.random.default_rng(2).normal(size=(500, 2)))

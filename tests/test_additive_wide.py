@@ -190,7 +190,7 @@ def test_what_cannot_be_kept_in_a_frame():
     first, second = clouds()[:2]
     with pytest.raises(LatentiaError, match="in different frames"):
         latentia.merge([added(SphericalGaussianMixture, [batch]) for batch in (first, second)])
-    with pytest.raises(LatentiaError, match="begin with a batch of 60"):
+    with pytest.raises(LatentiaError, match="expected at least 60 different rows"):
         added(SphericalGaussianMixture, [first[:20]])
     with pytest.raises(LatentiaError, match="Ask for 8 components fewer"):
         SphericalGaussianMixture(60).partial_fit(first)

@@ -82,12 +82,12 @@ def test_weights_are_numbers_of_rows(case):
 @pytest.mark.parametrize(
     ("first", "said"),
     [
-        (-1.0, "is -1.0 at position 0: numbers of at least 0"),
-        (0.5, "is 0.5 at position 0. It says how often a row is there"),
-        (np.nan, "is nan at position 0: numbers of at least 0"),
-        (np.inf, "is inf at position 0: numbers of at least 0"),
+        (-1.0, "is -1.0 at position 0; expected numbers of at least 0"),
+        (0.5, "is 0.5 at position 0; expected whole numbers of copies"),
+        (np.nan, "is nan at position 0; expected numbers of at least 0"),
+        (np.inf, "is inf at position 0; expected numbers of at least 0"),
         (1e18, "adds up to .* expected at most"),
-        (None, r"has shape \(49,\), and \(50,\) is needed"),
+        (None, r"has shape \(49,\); expected \(50,\)"),
         ("zero", "is zero for all rows"),
     ],
 )
@@ -614,7 +614,7 @@ def test_loading_builds_no_foreign_class(fitted, tmp_path):
         header["class"] = kind
         changed = arrays | {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
         np.savez(tmp_path / "evil.npz", **changed)
-        with pytest.raises(latentia.LatentiaError, match="does not have|damaged or of another version"):
+        with pytest.raises(latentia.LatentiaError, match="lacks|damaged"):
             latentia.load(tmp_path / "evil.npz")
 
 

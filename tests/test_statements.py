@@ -11,7 +11,7 @@ import pytest
 from contract import CASES
 from rich.console import Console
 
-from latentia.cli._shared import _said, print_evidence
+from latentia.cli._shared import _evidence_record, print_evidence
 from latentia.evidence import STATEMENTS, Evidence, repeats_sentence
 from latentia.exceptions import LatentiaWarning
 
@@ -89,7 +89,7 @@ def test_nothing_contradicts_the_four_statements(case, tmp_path):
         assert in_order(evidence.to_markdown(), [evidence.verdict, *(f"| {name} |" for name in names)])
         assert in_order(evidence._repr_html_(), [f"<b>{name}</b>" for name in names])
         assert [row["name"] for row in evidence.rows()[:4]] == names
-        assert [one["name"] for one in _said(evidence)["statements"]] == names
+        assert [one["name"] for one in _evidence_record(evidence)["statements"]] == names
         table = model.summary().tables["evidence"]
         assert [list(column.values)[:4] for column in table.columns if column.name == "name"] == [names]
         assert in_order(model.methods_text(), ["Found again", "Error", "Structure", "Fit"])

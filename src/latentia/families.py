@@ -83,7 +83,7 @@ FAMILIES = (
     ),
     Family(
         "matrices", "matrix",
-        "Learn how probable every pair is, what is near to what, or communities, and write tables and a report.",
+        "Learn the probability of every pair, nearest words, or communities, and write tables and a report.",
         ("ProbabilityMatrix",), "matrix", "pairs.csv", "other",
     ),
     Family(
@@ -108,7 +108,7 @@ FAMILIES = (
     ),
     Family(
         "contrastive", "contrast",
-        "Find what is in one table and not in another of the same rows or columns, and write tables, a model and a report.",
+        "Find the part of one table that another table of the same rows or columns lacks; write tables, a model and a report.",
         (
             "ContrastivePCA", "ContrastiveComponents", "ContrastiveRegression", "ContrastiveLogisticRegression",
             "ContrastiveGaussianMixture", "ContrastiveIsing", "RichComponents", "BackgroundPCA",

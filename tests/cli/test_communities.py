@@ -261,7 +261,7 @@ TRIANGLE = "a b\nb c\nc a\n"
     [
         ("x.txt", TRIANGLE, ["-k", 1], "-k 1: expected two communities or more"),
         ("x.txt", TRIANGLE, ["-k", "many"], "give a number of communities, or FROM:TO:STEP as in 10:50:10, or auto"),
-        ("x.txt", TRIANGLE, ["-k", 4], "x.txt: 3 nodes with edges carry at most 3 communities: -k 4 is too large"),
+        ("x.txt", TRIANGLE, ["-k", 4], "x.txt: 3 nodes with edges support at most 3 communities: -k 4 is too large"),
         ("x.txt", TRIANGLE, ["-k", "2:3", "--splits", 0], "--splits 0: -k 2:3 compares measurements"),
         ("x.txt", TRIANGLE, ["-k", 2, "--degree-corrected", "perhaps"], "use one of auto, yes, no"),
         ("x.txt", TRIANGLE, ["-k", 2, "--threshold", 0], "--threshold 0: expected a share above 0"),

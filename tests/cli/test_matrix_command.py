@@ -174,7 +174,7 @@ TRIANGLE = "\n".join(f"{a} {b} 9" for a, b in combinations("abc", 2))
         ("x.txt", TRIANGLE, ["--near", "z"], "x.txt has no such word"),
         ("x.txt", TRIANGLE, ["--lines"], "--lines is for texts: add --bigrams"),
         ("x.txt", TRIANGLE, ["--bigrams", "--columns", "a,b"], "--columns is for pairs that were counted before"),
-        ("x.txt", TRIANGLE, ["--tau", 0, "-r", 2], "x.txt: --tau 0.0: a number above 0 is needed"),
+        ("x.txt", TRIANGLE, ["--tau", 0, "-r", 2], "x.txt: --tau 0.0: expected a number above 0"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 4\n", [], "2 rows and 3 columns"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 4\n", ["--vocabulary", "no"], "no such file"),
     ],

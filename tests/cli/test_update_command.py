@@ -148,4 +148,6 @@ def test_documents_are_added_to_topics_and_forgotten(call, refused, tmp_path):
     assert "Learn it again from all rows: a SpectralLDA stores no moments" in refused(
         "update", tmp_path / "lda", tmp_path / "more.txt"
     )
-    assert "--model lda keeps none" in refused("topics", tmp_path / "first.txt", "--model", "lda", "--keep-moments")
+    assert "--model lda has no moments to keep" in refused(
+        "topics", tmp_path / "first.txt", "--model", "lda", "--keep-moments"
+    )

@@ -68,9 +68,9 @@ def test_several_images_are_drawn_from_alike(rng):
     ("images", "options", "message"),
     [
         (np.ones((4, 9)), {"size": 5}, "size=5: expected images of at least 5 x 5 pixels, found 4 x 9"),
-        (np.ones((9, 9)), {"size": 0}, "size=0: a whole number of at least 1 is needed"),
-        (np.ones((9, 9)), {"stride": 0}, "stride=0: a whole number"),
-        (np.ones((9, 9)), {"n_patches": 0}, "n_patches=0: a whole number"),
+        (np.ones((9, 9)), {"size": 0}, "size=0: expected a whole number of at least 1"),
+        (np.ones((9, 9)), {"stride": 0}, "stride=0: expected a whole number"),
+        (np.ones((9, 9)), {"n_patches": 0}, "n_patches=0: expected a whole number"),
         ([], {}, "Expected at least one image"),
         ([np.ones(9)], {}, r"An image has the shape \(9,\)"),
         ([np.ones((9, 9)), np.ones((9, 9, 3))], {}, "Images have 1 and 3 channels"),
@@ -256,9 +256,9 @@ def test_images_that_have_no_patches(tmp_path):
         LatentiaError, match=r"flat\.png: expected at least 8 x 8 pixels, found 7 x 9 pixels.* with size="
     ):
         read_patches(tmp_path)
-    with pytest.raises(LatentiaError, match="size=0: a whole number"):
+    with pytest.raises(LatentiaError, match="size=0: expected a whole number"):
         read_patches(tmp_path, 0)
-    with pytest.raises(LatentiaError, match="n_patches=0: a whole number"):
+    with pytest.raises(LatentiaError, match="n_patches=0: expected a whole number"):
         read_patches(tmp_path, 4, n_patches=0)
 
 

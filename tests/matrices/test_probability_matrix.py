@@ -243,7 +243,7 @@ def test_the_table_of_evidence(fitted, data):
         (np.ones(4), "C has one dimension"),
         (np.zeros((3, 3)), "all counts are zero"),
         (np.array([[0, 1], [-2, 0]]), r"-2(\.0)? in row 1, column 0: expected counts of at least 0"),
-        (np.array([[0, 1], [3, np.nan]]), "Row 1, column 1 of C: NaN, and a number is needed"),
+        (np.array([[0, 1], [3, np.nan]]), "Row 1, column 1 of C: NaN; expected a number"),
         (Blocks.from_array(np.array([[0, np.inf], [3, 1.0]])), "inf in row 0, column 1"),
         (np.array([["a", "b"], ["c", "d"]]), "Row 0, column 0 of C: 'a' is text"),
         (np.ones((3, 3)), "n_components=10: 3 words carry a rank of at most 3"),
@@ -258,11 +258,11 @@ def test_bad_counts(counts, message):
     ("pairs", "message"),
     [
         (np.ones((3, 4)), "two columns"),
-        (np.empty((0, 2), int), "no pairs"),
+        (np.empty((0, 2), int), "found none"),
         ([[0, -1]], "Pair 0 has the word -1"),
         ([[0.5, 1]], "has the word 0.5"),
-        ([[0, 1], [7, 1]], "Pair 1 has the word 7: whole numbers from 0 to 4"),
-        ([[0, 1, -2]], "how often"),
+        ([[0, 1], [7, 1]], "Pair 1 has the word 7; expected whole numbers from 0 to 4"),
+        ([[0, 1, -2]], "finite counts of at least 0"),
         ("absent.npy", "no such file"),
     ],
 )
@@ -286,10 +286,10 @@ def test_bad_text(tmp_path):
     ("options", "message"),
     [
         ({"n_components": 0}, "n_components=0"),
-        ({"tau": 0.0}, "tau=0.0: a number above 0 is needed"),
+        ({"tau": 0.0}, "tau=0.0: expected a number above 0"),
         ({"tau": True}, "tau=True"),
         ({"tau": np.nan}, "tau=nan"),
-        ({"floor": 1.0}, "floor=1.0: a number of at least 0 and below 1 is needed"),
+        ({"floor": 1.0}, "floor=1.0: expected a number of at least 0 and below 1"),
         ({"pseudo_counts": -1}, "pseudo_counts=-1"),
         ({"refine": -1}, "refine=-1"),
         ({"n_splits": 4}, "n_splits=4"),
@@ -437,7 +437,7 @@ def test_halves_enter_the_expected_error(data):
 def test_parts_without_pairs_are_counted():
     model = ProbabilityMatrix(1, refine=1).fit_pairs([[0, 1]])
     assert model.evidence_["parts fitted"].holds is False
-    assert "no pairs" in model.evidence_["parts fitted"].meaning
+    assert "found none" in model.evidence_["parts fitted"].meaning
     assert not model.evidence_.holds
 
 

@@ -52,6 +52,8 @@ def test_at_keeps_the_options(problem_of):
         True,
     )  # the floor is that of the start: EM would not climb under one that moves
     assert (
-        SphericalMixtureUpdate(means, weights, np.ones(3), floor=0.5, min_variance=2.0).at(*update.values).min_variance
+        SphericalMixtureUpdate(means, weights, np.ones(3), floor=0.5, min_variance=2.0)
+        .move_to(*update.values)
+        .min_variance
         == 2
     )

@@ -447,7 +447,7 @@ def test_a_fit_without_topics(corpus, head, tmp_path):
         ({"head": "bayes", "topics": False}, "head='bayes' predicts with the topics"),
         ({"n_components": [2, 4], "topics": False}, "topics=False leaves no topics"),
         ({"n_components": "auto", "topics": False}, "topics=False leaves no topics"),
-        ({"topics": "no"}, "True or False is needed"),
+        ({"topics": "no"}, "expected True or False"),
     ],
 )
 def test_parameters_that_do_not_go_together(corpus, options, message):

@@ -8,7 +8,7 @@ from latentia.datasets import planted
 from latentia.metrics import document_auc, recovery_errors
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.papers.multilabel import learn_labelled_topics, score_labels
-from latentia.tensor import decompose
+from latentia.papers.tensors import robust_power_method
 
 
 def normalised(rows):
@@ -26,7 +26,8 @@ def algorithm_1(X, Y, k):
     W = omega @ np.diag(nu**-0.5)
     Z = X @ W
     M3 = np.einsum("di,dj,dk->ijk", Z, Z, Z) / (length**3).sum()
-    values, U, _ = decompose(M3, k, 0, method="power")
+    U = robust_power_method(M3, k)[1]
+    values = np.einsum("ijk,ri,rj,rk->r", M3, U, U, U)  # of M3 itself, not of what deflation leaves of it
     mu = (W @ np.linalg.inv(W.T @ W) @ U.T).T
     gamma = (Y.T @ ((X @ W @ U.T) ** 2)).T
     pi = values**-2.0

@@ -94,7 +94,7 @@ def test_what_is_missing_is_counted_and_constant_columns_stay_out():
 
 def test_columns_without_cells_and_cells_of_counts_are_refused():
     X, gappy, _ = chain_of_vectors(1, n=300)
-    with pytest.raises(LatentiaError, match="column 2 has no entry"):
+    with pytest.raises(LatentiaError, match="column 2 has no values"):
         SpectralHMM(3).fit(np.where(np.arange(4) == 2, np.nan, X))
     counts = np.where(np.isnan(gappy), np.nan, np.abs(X).round())
     with pytest.raises(LatentiaError, match="NaN; expected a number"):

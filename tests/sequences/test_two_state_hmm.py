@@ -159,7 +159,7 @@ def test_save_load_and_stability(halves, fitted, tmp_path):
 @pytest.mark.parametrize(
     ("options", "symbols", "message"),
     [
-        ({"n_components": 3}, [0, 1, 0, 1], "^n_components=3: 2 is needed, because this model has two states"),
+        ({"n_components": 3}, [0, 1, 0, 1], "^n_components=3: expected 2, because this model has two states"),
         ({"n_components": True}, [0, 1, 0, 1], "n_components=True"),
         ({"tau": "a"}, [0, 1, 0, 1], "tau='a'"),
         ({"pseudo_counts": np.nan}, [0, 1, 0, 1], "pseudo_counts=nan"),

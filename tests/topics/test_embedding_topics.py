@@ -135,7 +135,7 @@ def test_a_report_of_texts_and_embeddings(data, model, tmp_path):
     ("arguments", "said"),
     [
         (lambda data: (data.texts,), "There are no embeddings"),
-        (lambda data: (data.texts, data.embeddings[:5]), "same rows, in the same order"),
+        (lambda data: (data.texts, data.embeddings[:5]), "the same rows in the same order"),
         (lambda data: (data.texts, data.embeddings[:, 0]), "embeddings"),
         (lambda data: (data.texts, np.where(data.embeddings > 3, np.nan, data.embeddings)), "NaN"),
         (lambda data: (Blocks.from_array(data.counts),), "second part"),

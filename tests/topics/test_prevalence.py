@@ -72,7 +72,7 @@ def test_nothing_is_clear_of_topics_that_are_not_supported(fitted, trend) -> Non
     assert not found.difference.clear.any()
     effects = unmeasured.effects(counts, "~ year", {"year": year})
     assert list(effects.not_supported) == list(range(K))
-    assert "Not shown are" in effects_lines("~ year", effects, ["a"] * K)[-2]
+    assert "without support by the evidence left out: see" in effects_lines("~ year", effects, ["a"] * K)[-2]
 
 
 def test_groups_are_compared_with_all_others(fitted, trend) -> None:

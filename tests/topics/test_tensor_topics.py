@@ -240,7 +240,7 @@ def test_bad_input(model, single):
 
 @pytest.mark.parametrize("alpha0", [0, -1.0, np.inf, np.nan, "a", True])
 def test_alpha0_must_be_positive(single, alpha0):
-    with pytest.raises(LatentiaError, match=f"alpha0={alpha0!r}: a number of at least 1e-06"):
+    with pytest.raises(LatentiaError, match=f"alpha0={alpha0!r}: expected a number of at least 1e-06"):
         SpectralLDA(2, alpha0=alpha0).fit(single.counts)
 
 

@@ -5,7 +5,7 @@ mu_kv, and labels l with probability gamma_kl.
 
 As printed, moments keep their diagonals, where a word occurs together with itself: the topics are biased however many documents
 there are. Rows of mu and gamma are divided by their sums, and negative word probabilities count as 1e-10. The tensor is
-decomposed by the power method with deflation; ``method`` takes another one of `latentia.tensor.decompose`.
+decomposed by the power method with deflation (`latentia.papers.tensors.robust_power_method`).
 
 Source: Multi-label learning for large text corpora using latent variable model with provable guarantees, sections 3 and 4.
 """
@@ -19,14 +19,14 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..exceptions import LatentiaError
-from ..tensor import decompose
+from .tensors import robust_power_method
 
 _MIN_PROBABILITY = 1e-10  # of a word in a topic: its logarithm is finite
 _CHUNK_ENTRIES = 1 << 22  # of products of coordinates that are in memory at a time: 32 MB
 
 
 def learn_labelled_topics(
-    X: Any, Y: Any, n_components: int, *, method: Any = "power", random_state: int = 0
+    X: Any, Y: Any, n_components: int, *, random_state: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Learn topics with their words and labels (Algorithm 1).
 
@@ -38,8 +38,6 @@ def learn_labelled_topics(
         Label sets, 0 or 1.
     n_components : int
         Number of topics K, below D.
-    method : {"power", "polar", "joint"}, default="power"
-        Decomposition of the whitened tensor.
     random_state : int, default=0
 
     Returns
@@ -71,8 +69,10 @@ def learn_labelled_topics(
     whitening, inverse = vectors / np.sqrt(values), vectors * np.sqrt(values)
     # Steps 4 and 5: the whitened third moment and its eigenvectors.
     third = _sum_cubes(X @ whitening) / (n_words**3).sum()
-    eigenvalues, rotation, _ = decompose(third, k, random_state, method=method)
-    eigenvalues, rotation = eigenvalues[::-1], rotation[::-1]  # the smallest has the largest weight, lambda^-2
+    rotation = robust_power_method(third, k, random_state=random_state)[1]
+    eigenvalues = np.einsum("ijk,ri,rj,rk->r", third, rotation, rotation, rotation)
+    order = np.argsort(eigenvalues)  # the smallest has the largest weight, lambda^-2
+    eigenvalues, rotation = eigenvalues[order], rotation[order]
     # Steps 6 and 7: words.
     words = rotation @ inverse.T
     words = np.maximum(words / words.sum(axis=1, keepdims=True), _MIN_PROBABILITY)

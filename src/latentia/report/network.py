@@ -357,5 +357,5 @@ def _histogram(
     counts = np.histogram(values, edges)[0]
     hover = [f"{label}: {number:,} {unit}" for label, number in zip(labels, counts, strict=True)]
     places, width = (edges[:-1] + edges[1:] - is_whole) / 2, 0.9 * float(edges[1] - edges[0])
-    look: dict[str, Any] = {"whole": is_whole, "counts": True, "height": 170}
+    look: dict[str, Any] = {"whole_numbers": is_whole, "counts": True, "height": 170}
     return bars(places, [("", counts, 0)], hover=[hover], title=title, y_title=unit, width=width, **look)

@@ -163,7 +163,7 @@ def test_what_is_too_wide_or_unknown_is_an_error():
     for model, n_symbols in ((TwoStateHMM(), 201), (SpectralHMM(), 101)):
         with pytest.raises(LatentiaError, match=f"this data has {n_symbols}"):
             model.partial_fit(np.arange(n_symbols).repeat(3))
-    with pytest.raises(LatentiaError, match="symbols alone"):
+    with pytest.raises(LatentiaError, match="expected symbols"):
         SpectralHMM(2).partial_fit(np.random.default_rng(2).normal(size=(500, 2)))
 
 

@@ -258,7 +258,7 @@ def test_bad_counts(counts, message):
     ("pairs", "message"),
     [
         (np.ones((3, 4)), "two columns"),
-        (np.empty((0, 2), int), "found none"),
+        (np.empty((0, 2), int), "no pairs"),
         ([[0, -1]], "Pair 0 has the word -1"),
         ([[0.5, 1]], "has the word 0.5"),
         ([[0, 1], [7, 1]], "Pair 1 has the word 7; expected whole numbers from 0 to 4"),

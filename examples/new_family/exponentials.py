@@ -116,7 +116,7 @@ class ExponentialMixture(Staged):
         )
         return sums
 
-    def _recover(self, moments: np.ndarray, subset: Subset, full_fit: Any) -> Exponentials:
+    def _recover(self, moments: np.ndarray, subset: Subset, choices: Any) -> Exponentials:
         """Prony's method: means are generalized eigenvalues of two Hankel matrices, and weights solve for the moments."""
         sums, size = moments[list(subset.groups)].sum(axis=0), self.n_components
         unit = sums[1] / sums[0]

@@ -242,11 +242,11 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         """Compute leading directions of the scaled adjacency matrix, and moments of stars in them."""
         return StarMoments(rows.ends, spectral_start(rows.ends, self.n_components, self._seed, self.n_jobs))
 
-    def _recover(self, moments: StarMoments, subset: stages.Subset, full_fit: Any) -> StartingPoints:
+    def _recover(self, moments: StarMoments, subset: stages.Subset, choices: Any) -> StartingPoints:
         """Find starts: the tensor's communities (Algorithm 8.2), and clusters of the directions."""
         return find_starts(moments.ends, moments.start, self._choices())
 
-    def _refine(self, recovered: StartingPoints, moments: StarMoments, subset: stages.Subset, full_fit: Any) -> _Answer:
+    def _refine(self, recovered: StartingPoints, moments: StarMoments, subset: stages.Subset, choices: Any) -> _Answer:
         """Run variational EM from the most probable start, or Algorithm 8.1's reassignment; and Algorithm 8.3's averages."""
         answer = refine_starts(moments.ends, recovered, self._choices())
         return _Answer(answer, *average_neighbours(moments.ends, answer.communities, answer.alpha0, self.n_jobs))

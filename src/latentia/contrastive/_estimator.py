@@ -191,11 +191,11 @@ class ContrastiveEstimator(AdditiveViews):
         self._read_linear_map(rows.shapes[1][1])
         return self._choose_map(JointMoments.from_blocks(rows, folds, n_jobs=self.n_jobs, progress=self.verbose))
 
-    def _recover(self, moments: Joint, subset: Subset, full_fit: Any) -> SpecificMoments:
+    def _recover(self, moments: Joint, subset: Subset, choices: Any) -> SpecificMoments:
         """Find the linear map, and the moments of s1 (section 3.1)."""
         return SpecificMoments(moments.views, extract(moments.views, subset.groups, moments.choice))
 
-    def _refine(self, recovered: SpecificMoments, moments: Joint, subset: Subset, full_fit: Any) -> Any:
+    def _refine(self, recovered: SpecificMoments, moments: Joint, subset: Subset, choices: Any) -> Any:
         """Learn the family's answer from the moments of s1."""
         return self._learn(recovered)
 

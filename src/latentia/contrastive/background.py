@@ -50,6 +50,13 @@ _MIN_DEVIATIONS = 4.0  # a clear contrast has so many standard deviations
 _MAX_COLUMNS = 3000
 
 
+class _Choices(NamedTuple):
+    """Noise of the directions of all rows, and the choice of their coordinates."""
+
+    noise: np.ndarray
+    coordinate_choice: CoordinateChoice
+
+
 class _Fit(NamedTuple):
     """Directions, and the choice of their coordinates."""
 
@@ -228,22 +235,25 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         return Moments(*(Covariances.compute(table, assign_folds(table, _SEED), **options) for table in rows))
 
-    def _recover(self, moments: Moments, subset: Subset, full_fit: Contrast | None) -> Contrast:
+    def _choices(self, recovered: Contrast, model: _Fit) -> _Choices:
+        return _Choices(recovered.noise, model.coordinate_choice)
+
+    def _recover(self, moments: Moments, subset: Subset, choices: _Choices | None) -> Contrast:
         """Learn directions in units of the background, shrunk by their noise; or contrastive PCA of a given strength."""
         k = int(self.n_components)
         if self.strength != "auto":
             return compute_contrast_of_strength(moments, subset.groups, k, float(self.strength))
-        if full_fit is None:
+        if choices is None:
             return compute_contrast(moments, subset.groups, k, subset.folds.splits)
         return compute_contrast(
-            moments, subset.groups, k, rescale_noise(full_fit.noise, len(subset.folds.all) / len(subset.groups))
+            moments, subset.groups, k, rescale_noise(choices.noise, len(subset.folds.all) / len(subset.groups))
         )
 
-    def _refine(self, recovered: Contrast, moments: Moments, subset: Subset, full_fit: _Fit | None) -> _Fit:
+    def _refine(self, recovered: Contrast, moments: Moments, subset: Subset, choices: _Choices | None) -> _Fit:
         """Choose coordinates by how well directions from half of the rows separate the other half."""
-        if full_fit is None:
+        if choices is None:
             return _Fit(recovered, choose_coordinates(moments, subset.folds, recovered, choose=self.strength == "auto"))
-        return _Fit(recovered, full_fit.coordinate_choice)
+        return _Fit(recovered, choices.coordinate_choice)
 
     def _distance(self, first: _Fit, second: _Fit, moments: Moments) -> np.ndarray:
         return _sines(first.contrast.directions, second.contrast.directions)

@@ -50,6 +50,14 @@ class _Views:
     cumulants: ViewCumulants
 
 
+class _Choices(NamedTuple):
+    """The plan of the full fit, and the cumulants that go with it."""
+
+    plan: Plan
+    jackknife_cumulants: list[RowCumulants]
+    n_passes: int
+
+
 @dataclass(frozen=True)
 class _Recovery:
     """The plan for components, their maps, and the cumulants of all rows without a group each."""
@@ -253,11 +261,15 @@ class RichComponents(Staged):
         self._check_order(declared_system)
         return _Views(declared_system, ViewCumulants(rows, folds, n_jobs=self.n_jobs, progress=self.verbose))
 
-    def _recover(self, moments: _Views, subset: Subset, full_fit: _Recovery | None) -> _Recovery:
+    def _choices(self, recovered: _Recovery, model: _Recovery) -> _Choices:
+        return _Choices(recovered.plan, recovered.jackknife_cumulants, recovered.n_passes)
+
+    def _recover(self, moments: _Views, subset: Subset, choices: _Choices | None) -> _Recovery:
         """Find the components that are not zero, and their maps; parts of the rows follow the plan of all rows."""
         cumulants = moments.cumulants
-        if full_fit is not None:
-            return replace(full_fit, parts=solve(full_fit.plan, cumulants.quarter_cumulants(subset.groups)))
+        if choices is not None:
+            parts = solve(choices.plan, cumulants.quarter_cumulants(subset.groups))
+            return _Recovery(choices.plan, parts, choices.jackknife_cumulants, choices.n_passes)
         jackknife_cumulants = cumulants.leave_out_groups()
         maps = find_parts(
             moments.declared_system, cumulants.all, jackknife_cumulants, self.n_views_, self._orders, _MIN_SCORE

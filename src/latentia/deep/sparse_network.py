@@ -183,12 +183,12 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         table, numbers = self._rows(rows)
         return _Table(table, folds.of(numbers), folds)
 
-    def _recover(self, moments: _Table, subset: Subset, full_fit: Any) -> list[Layer]:
+    def _recover(self, moments: _Table, subset: Subset, choices: Any) -> list[Layer]:
         """Learn positive edges of each layer and codes of the rows, from which the next layer is learned (Algorithm 6.1)."""
         n_polishes = MAX_POLISHES if self.refine == "auto" else int(self.refine)
         return learn_layers(moments.select_rows(subset), Settings(self.n_layers, n_polishes, self._seed, self.n_jobs))
 
-    def _refine(self, recovered: list[Layer], moments: _Table, subset: Subset, full_fit: Any) -> list[Layer]:
+    def _refine(self, recovered: list[Layer], moments: _Table, subset: Subset, choices: Any) -> list[Layer]:
         """Add negative edges, the last step of Algorithm 6.1."""
         return add_negative_edges(moments.rows, recovered, self.n_jobs)
 

@@ -231,16 +231,19 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """Return the folds: there are no moments, as the graph is made of rows."""
         return folds
 
-    def _recover(self, moments: Folds, subset: Subset, full_fit: Any) -> Start:
+    def _recover(self, moments: Folds, subset: Subset, choices: Any) -> Start:
         """Recover initial atoms (Algorithm 5.1): the connection graph of some rows, its clusters, and their directions."""
         return start_from(
             subset.rows, self.n_components, method=self.init, atom_update=self.atom_update, order=self.clique_order,
             seed=self._seed, n_jobs=self.n_jobs,
         )  # fmt: skip
 
-    def _refine(self, recovered: Start, moments: Folds, subset: Subset, full_fit: _AtomsFit | None) -> _AtomsFit:
+    def _choices(self, recovered: Start, model: _AtomsFit) -> _Choices:
+        return _Choices(model.sparsity)
+
+    def _refine(self, recovered: Start, moments: Folds, subset: Subset, choices: _Choices | None) -> _AtomsFit:
         """Run averages (Algorithm 5.2) or rounds, the most used atom first; parts use the sparsity of all rows."""
-        given_sparsity = self.sparsity or (None if full_fit is None else full_fit.sparsity)
+        given_sparsity = self.sparsity or (None if choices is None else choices.sparsity)
         max_sparsity = max(1, min(recovered.atoms.shape[1] // _MIN_FEATURES_PER_ATOM, len(recovered.atoms) - 1))
         atoms, k, n_passes = recovered.atoms, given_sparsity or min(recovered.sparsity, max_sparsity), 0
         if given_sparsity is None:
@@ -468,6 +471,12 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+class _Choices(NamedTuple):
+    """Sparsity of the full fit, which subsets take over."""
+
+    sparsity: int
 
 
 class _AtomsFit(NamedTuple):

@@ -112,19 +112,21 @@ class Fitted:
     def recovery_of(self, groups: Groups) -> Any:
         """Return the result of ``_recover`` for some folds."""
         if groups not in self._recoveries:
-            full_fit = self._recoveries.get(self.folds.all)
-            self._recoveries[groups] = self.method._recover(
-                self.moments, Subset(groups, self.folds, self.rows), full_fit
-            )
+            subset = Subset(groups, self.folds, self.rows)
+            self._recoveries[groups] = self.method._recover(self.moments, subset, self._choices_for(groups))
         return self._recoveries[groups]
 
     def model_of(self, groups: Groups) -> Any:
         """Return the result of ``_refine`` for some folds."""
         if groups not in self._models:
-            recovered, full_fit = self.recovery_of(groups), self._models.get(self.folds.all)
-            subset = Subset(groups, self.folds, self.rows)
-            self._models[groups] = self.method._refine(recovered, self.moments, subset, full_fit)
+            recovered, subset = self.recovery_of(groups), Subset(groups, self.folds, self.rows)
+            self._models[groups] = self.method._refine(recovered, self.moments, subset, self._choices_for(groups))
         return self._models[groups]
+
+    def _choices_for(self, groups: Groups) -> Any:
+        """Return the choices of the full fit for a subset, and None for all rows: subsets see nothing else of the full fit."""
+        full = self.folds.all
+        return None if groups == full else self.method._choices(self._recoveries[full], self._models[full])
 
     def cached_model(self, groups: Groups) -> Any | None:
         """Return the answer of some folds, or None if it was not computed yet."""
@@ -271,11 +273,15 @@ class Staged(Estimator):
     def _moments(self, rows: Any, folds: Folds) -> Any:
         raise NotImplementedError
 
-    def _recover(self, moments: Any, subset: Subset, full_fit: Any) -> Any:
-        """Recover the parameters; ``full_fit`` is the result for all rows, or None where this is that."""
+    def _choices(self, recovered: Any, model: Any) -> Any:
+        """Return what fits of subsets take over from the full fit: sizes, plans and starts, not the answer; None for nothing."""
+        return None
+
+    def _recover(self, moments: Any, subset: Subset, choices: Any) -> Any:
+        """Recover the parameters; ``choices`` are those of the full fit for a subset, and None for all rows."""
         raise NotImplementedError
 
-    def _refine(self, recovered: Any, moments: Any, subset: Subset, full_fit: Any) -> Any:
+    def _refine(self, recovered: Any, moments: Any, subset: Subset, choices: Any) -> Any:
         return recovered
 
     def _restart(self, model: Any, moments: Any, subset: Subset) -> Any:

@@ -312,12 +312,15 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         )
         return replace(moments, lift=sums.lift(coordinates)) if isinstance(sums, WideSums) else moments
 
-    def _recover(self, moments: _Moments, subset: Subset, full_fit: _Recovery | None) -> _Recovery:
+    def _choices(self, recovered: _Recovery, model: _Unmixing) -> _Start:
+        return _Start(recovered.unmixing, recovered.kurtosis, recovered.noisy is not None)
+
+    def _recover(self, moments: _Moments, subset: Subset, choices: _Start | None) -> _Recovery:
         """Whiten, decompose the cumulant and rotate (Theorem 7.3); in noise fit least squares from there."""
         sums = moments.sum_groups(subset.groups)
         whitening = _compute_whitening(sums, moments)
-        if full_fit is not None:
-            return _recover_part(sums, whitening, self._seed, full_fit)
+        if choices is not None:
+            return _recover_part(sums, whitening, self._seed, choices)
         kurtosis, v, info = decompose_operator(sums.cumulant(whitening.matrix), moments.size, self._seed)
         unmixing = _Unmixing(v @ whitening.matrix.T, whitening.inverse @ v.T, info.iterations, np.empty(0))
         recovery = _Recovery(unmixing, sums.mean, kurtosis, whitening, info)
@@ -326,7 +329,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         may_have_noise = self.noise == "auto" and not moments.white and moments.size > 1
         return _choose_noise_model(recovery, moments, self._seed, self.n_splits > 0) if may_have_noise else recovery
 
-    def _refine(self, recovered: _Recovery, moments: _Moments, subset: Subset, full_fit: Any) -> _Unmixing:
+    def _refine(self, recovered: _Recovery, moments: _Moments, subset: Subset, choices: Any) -> _Unmixing:
         """Run FastICA on the rows."""
         if not self.refine or moments.size < 2 or recovered.noisy:
             return recovered.unmixing
@@ -555,6 +558,14 @@ class _Moments:
         return self.statistic.of(self.sums, groups)
 
 
+class _Start(NamedTuple):
+    """Sources of the full fit, from which the iterations of subsets start, and whether noise was modelled."""
+
+    unmixing: _Unmixing
+    kurtosis: np.ndarray
+    has_noise: bool
+
+
 @dataclass(frozen=True)
 class _Recovery:
     """Recovered unmixing, mean of the coordinates, whitening, and tensor decomposition.
@@ -592,16 +603,16 @@ def _check_white(moments: _Moments) -> None:
         )  # fmt: skip
 
 
-def _recover_part(sums: FourthSums, whitening: Whitening, seed: int, full_fit: _Recovery) -> _Recovery:
+def _recover_part(sums: FourthSums, whitening: Whitening, seed: int, start: _Start) -> _Recovery:
     """Recover the sources of a part of the rows, to the precision that expected errors need.
 
     Start from the sources of the full fit, and from random ones if those do not attract in the part's cumulant.
     """
-    if full_fit.noisy:
-        recovery = _Recovery(full_fit.unmixing, sums.mean, full_fit.kurtosis, whitening, Bunch(iterations=0))
-        return _replace_by_noisy(recovery, recover_in_noise(sums, full_fit.unmixing.inverse))
-    cumulant, info, size = sums.cumulant(whitening.matrix), Bunch(iterations=0), len(full_fit.kurtosis)
-    for starts in (full_fit.unmixing.matrix @ whitening.inverse, None):
+    if start.has_noise:
+        recovery = _Recovery(start.unmixing, sums.mean, start.kurtosis, whitening, Bunch(iterations=0))
+        return _replace_by_noisy(recovery, recover_in_noise(sums, start.unmixing.inverse))
+    cumulant, info, size = sums.cumulant(whitening.matrix), Bunch(iterations=0), len(start.kurtosis)
+    for starts in (start.unmixing.matrix @ whitening.inverse, None):
         v, _, _ = polar(cumulant, size, np.random.default_rng(seed), starts=starts, **_ROUGH_OPTIONS)
         kurtosis = np.einsum("ki,ki->k", cumulant.contract(v), v)
         if are_stable(cumulant, kurtosis, v).all():

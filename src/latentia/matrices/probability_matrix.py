@@ -327,7 +327,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
             pairs, held_out=held_out, discounts=estimate_discounts(counts) if held_out.discounted else None
         )
 
-    def _recover(self, moments: _PairMoments, subset: Subset, full_fit: Any) -> Estimate | _AsymmetricFit:
+    def _recover(self, moments: _PairMoments, subset: Subset, choices: Any) -> Estimate | _AsymmetricFit:
         """Return the shrunk spectrum of the scaled counts; for ordered pairs with discounts, that of the discounts."""
         counts = moments.pairs.of(subset.groups)
         if self.symmetric:
@@ -337,9 +337,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         )  # None: the part has too few pairs
         return fit_asymmetric(counts, self._settings, moments.discounts if part_discounts is None else part_discounts)
 
-    def _refine(
-        self, recovered: Any, moments: _PairMoments, subset: Subset, full_fit: Any
-    ) -> Estimate | _AsymmetricFit:
+    def _refine(self, recovered: Any, moments: _PairMoments, subset: Subset, choices: Any) -> Estimate | _AsymmetricFit:
         """Refine nonnegative factors by EM, if requested."""
         return (
             self._refine_factors(recovered, moments.pairs.of(subset.groups), moments.steps)

@@ -349,11 +349,11 @@ class MultiViewMixture(_ColumnDescriptions, MixtureMethods, Staged):
         )
         return _Moments(layout, columns, shares, scales, statistic, sums, folds, n_passes + 2)
 
-    def _recover(self, moments: _Moments, subset: Subset, full_fit: Any) -> _Recovery:
+    def _recover(self, moments: _Moments, subset: Subset, choices: Any) -> _Recovery:
         """Recover the mixture from two whitened views and the third moment of three."""
         return _recover(moments, subset.groups, self.n_components, self._seed)
 
-    def _refine(self, recovered: _Recovery, moments: _Moments, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: _Recovery, moments: _Moments, subset: Subset, choices: Any) -> Refined:
         """Refine the mixture by EM on the rows."""
         return self._run_em(recovered.mixture, moments, subset)
 

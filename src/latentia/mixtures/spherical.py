@@ -60,6 +60,12 @@ _SMALL_PART = 1 << 18  # numbers in a part of the rows, on all of which EM is tr
 _MIN_GAIN, _MIN_GAIN_OF_PART = 0.02, 0.2  # nats that a step gains where EM has converged, and where that of a part has
 
 
+class _Choices(NamedTuple):
+    """Starts that subsets try: those that the full fit chose."""
+
+    start_names: tuple[str, ...]
+
+
 class _InitialFit(NamedTuple):
     """Mixture of the moments, if they were used, initial mixture of EM, and the names of its starts."""
 
@@ -303,9 +309,12 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             rows, self.n_components, folds, self._seed, n_jobs=self.n_jobs, progress=self.verbose
         )
 
-    def _recover(self, moments: Moments, subset: Subset, full_fit: _InitialFit | None) -> _InitialFit:
+    def _choices(self, recovered: _InitialFit, model: Refined) -> _Choices:
+        return _Choices(recovered.start_names)
+
+    def _recover(self, moments: Moments, subset: Subset, choices: _Choices | None) -> _InitialFit:
         """Recover the mixture from the moments, or find a likelier start; parts start like the full fit, without moves."""
-        start_names = () if full_fit is None else full_fit.start_names
+        start_names = () if choices is None else choices.start_names
         use_moments = MOMENTS in start_names if start_names else self._is_spherical or self._moments_only
         moment_fit = _recover_by_moments(self, moments, subset.groups) if use_moments else None
         moment_mixture = None if moment_fit is None else moment_fit.mixture
@@ -318,7 +327,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         )  # fmt: skip
         return _InitialFit(moment_fit, *start)
 
-    def _refine(self, recovered: _InitialFit, moments: Moments, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: _InitialFit, moments: Moments, subset: Subset, choices: Any) -> Refined:
         """Refine the mixture by EM on the rows."""
         refined = self._run_em(recovered.start, moments, subset)
         return _drop_empty_components(self, refined, moments, subset) if subset.is_whole else refined

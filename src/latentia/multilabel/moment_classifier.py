@@ -267,13 +267,13 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             chosen_head = choose(results[0], heads, self.n_components, self._seed)
         return _Moments(rows, recovered, chosen_head)
 
-    def _recover(self, moments: _Moments, subset: Subset, full_fit: Topics | None) -> Topics | None:
+    def _recover(self, moments: _Moments, subset: Subset, choices: Any) -> Topics | None:
         """Recover words and labels of topics from the components of the whitened tensor (section 3)."""
-        if moments.recovered is None or full_fit is None:
+        if moments.recovered is None or subset.is_whole:
             return None if moments.recovered is None else moments.recovered.topics
         return recover_part(moments.parts, subset.groups, self.n_components, moments.documents.labels)
 
-    def _refine(self, recovered: Topics | None, moments: _Moments, subset: Subset, full_fit: Any) -> Refined | None:
+    def _refine(self, recovered: Topics | None, moments: _Moments, subset: Subset, choices: Any) -> Refined | None:
         """Refine topics by EM; topics of a part have frequent words alone."""
         if recovered is None:
             return None

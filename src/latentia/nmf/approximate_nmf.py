@@ -197,7 +197,7 @@ class ApproximateNMF(FactorModel):
     def _moments(self, rows: Blocks, folds: Folds) -> None:
         """Return no moments: descent reads rows."""
 
-    def _recover(self, moments: None, subset: Subset, full_fit: Any) -> _Solution:
+    def _recover(self, moments: None, subset: Subset, choices: Any) -> _Solution:
         """Return the best descent from several starts. Starts fill missing cells; the descent uses the observed ones."""
         table = read_table(subset.rows, missing=True)
         blocks = Blocks.from_array(table.rows)

@@ -204,7 +204,7 @@ class PoissonNMF(FactorModel):
     def _moments(self, rows: Blocks, folds: Folds) -> None:
         """Return no moments: descent reads rows."""
 
-    def _recover(self, moments: None, subset: Subset, full_fit: Any) -> tuple[Table, np.ndarray]:
+    def _recover(self, moments: None, subset: Subset, choices: Any) -> tuple[Table, np.ndarray]:
         """Return the counts and initial components."""
         table = self._table(subset)
         return table, choose_start(table, self.n_components, self._seed)
@@ -222,7 +222,7 @@ class PoissonNMF(FactorModel):
             raise LatentiaError("All entries are zero: there is nothing to factorize.")
         return table
 
-    def _refine(self, recovered: tuple[Table, np.ndarray], moments: None, subset: Subset, full_fit: Any) -> _Solution:
+    def _refine(self, recovered: tuple[Table, np.ndarray], moments: None, subset: Subset, choices: Any) -> _Solution:
         """Sweep over both factors in turn."""
         return self._descend(*recovered, self.tol * (1 if subset.is_whole else _HALF_TOL_FACTOR))
 

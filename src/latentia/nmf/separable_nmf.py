@@ -283,12 +283,12 @@ class SeparableNMF(FactorModel):
         table = read_table(rows)
         return _Rows(table, self._check_signs(table))
 
-    def _recover(self, moments: _Rows, subset: Subset, full_fit: Any) -> _Vertices:
+    def _recover(self, moments: _Rows, subset: Subset, choices: Any) -> _Vertices:
         """Find vertices, on the simplex or in the cone, and the rows near each."""
         points, selection = self._select_vertices(moments.table)
         return _Vertices(points, selection, self._pool(points, selection))
 
-    def _refine(self, recovered: _Vertices, moments: _Rows, subset: Subset, full_fit: Any) -> _Factors:
+    def _refine(self, recovered: _Vertices, moments: _Rows, subset: Subset, choices: Any) -> _Factors:
         """Run rounds of descent, then a pass with the last components; sort them by share."""
         table, mixing, sample = moments.table, recovered.points.mixing, recovered.points.subsample(_MAX_SAMPLE)
         components = table.average_members(recovered.pooled.members, recovered.points)

@@ -333,9 +333,12 @@ class NoisyOr(NetworkMethods, Additive):
         source = counts if is_used.all() else counts.select(np.flatnonzero(is_used))
         return _Moments(source, is_used, counts.frequency, folds)
 
-    def _recover(self, moments: _Moments, subset: Subset, full_fit: _Recovered | None) -> _Recovered:
+    def _choices(self, recovered: _Recovered, model: NetworkRefinement) -> _Choices:
+        return _Choices(recovered.learner, model.refused, model.is_grown)
+
+    def _recover(self, moments: _Moments, subset: Subset, choices: _Choices | None) -> _Recovered:
         """Recover the network from the factor of pairs, and the components of triples in its coordinates (Algorithm 1)."""
-        learner = self._learner(moments) if full_fit is None else full_fit.learner
+        learner = self._learner(moments) if choices is None or choices.learner is None else choices.learner
         return _Recovered(learner, learner.network(subset.groups))
 
     def _refine(
@@ -343,21 +346,21 @@ class NoisyOr(NetworkMethods, Additive):
         recovered: _Recovered | NetworkRefinement,
         moments: _Moments,
         subset: Subset,
-        full_fit: NetworkRefinement | None,
+        choices: _Choices | None,
     ) -> NetworkRefinement:
         """Refine the network by EM on the rows of a subset, if EM was possible on all rows."""
-        steps = 0 if full_fit is not None and full_fit.refused else self._steps(moments)
+        steps = 0 if choices is not None and choices.refused else self._steps(moments)
         if not steps:
             return NetworkRefinement(recovered.network, Refinement.no_steps())
         rows = over(moments.restrict(subset.rows), self.n_jobs, self.verbose)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
         start, is_grown = recovered.network, False
-        if steps == "auto" and start.m <= MAX_GROWN and (full_fit is None or full_fit.is_grown):
+        if steps == "auto" and start.m <= MAX_GROWN and (choices is None or choices.is_grown):
             (sample,) = sample_rows(moments.restrict(subset.rows), _SAMPLED_ROWS)
             start, is_grown = choose_start(start, sample, self.prior, **options)
-        refined = refine_network(start, rows, steps, MAX_CROWDED if full_fit is None else 1.0, **options)
+        refined = refine_network(start, rows, steps, MAX_CROWDED if choices is None else 1.0, **options)
         refined = replace(refined, is_grown=is_grown)
-        return refined if full_fit is not None else self._compare_with_independence(refined, moments, subset)
+        return refined if choices is not None else self._compare_with_independence(refined, moments, subset)
 
     def _compare_with_independence(
         self, refined: NetworkRefinement, moments: _Moments, subset: Subset
@@ -379,7 +382,8 @@ class NoisyOr(NetworkMethods, Additive):
         With very many causes this would end near the network of all rows, lost causes included, and hide errors.
         """
         is_restarted = not model.refused and self._steps(moments) == "auto" and model.network.m <= MAX_SOLVED
-        return self._refine(model, moments, subset, model) if is_restarted else None
+        choices = _Choices(None, model.refused, model.is_grown)
+        return self._refine(model, moments, subset, choices) if is_restarted else None
 
     def _distance(self, first: NetworkRefinement, second: NetworkRefinement, moments: Any) -> np.ndarray:
         return relative_distances(first.network.weights, second.network.weights).min(axis=1)
@@ -550,6 +554,14 @@ class _Moments:
             return blocks
         columns = np.flatnonzero(self.is_used)
         return blocks.map(lambda block: [block[0][:, columns]], [(blocks.n_rows, len(columns))])
+
+
+class _Choices(NamedTuple):
+    """Method of the moments for subsets, whether EM was refused on all rows, and whether their network was grown."""
+
+    learner: Learner | None
+    refused: bool
+    is_grown: bool
 
 
 class _Recovered(NamedTuple):

@@ -379,7 +379,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             self._kind, marginal, deviations, statistic, state, starts, folds, 1, lengths, lengths, scaling.max_states
         )
 
-    def _recover(self, moments: _Moments, subset: Subset, full_fit: Any) -> _Recovery | None:
+    def _recover(self, moments: _Moments, subset: Subset, choices: Any) -> _Recovery | None:
         """Recover the chain from the moments; None if they do not carry the states, so that EM starts from clusters."""
         if self.n_components > moments.max_states:
             return None
@@ -410,7 +410,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             startprob = simplex_least_squares(target[None], state_coordinates, tol=1e-6)[0]
         return _Recovery(Chain(startprob, distributions(joint, shares), emissions, variances), frame, decomposition)
 
-    def _refine(self, recovered: _Recovery | None, moments: _Moments, subset: Subset, full_fit: Any) -> _ChainFit:
+    def _refine(self, recovered: _Recovery | None, moments: _Moments, subset: Subset, choices: Any) -> _ChainFit:
         """Run EM on the steps, from the best start."""
         chain = None if recovered is None else recovered.chain
         if chain is not None and not self.refine:

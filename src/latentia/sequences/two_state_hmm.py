@@ -256,7 +256,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         """Count pairs of steps at lags one, two and three in each stretch."""
         return count_steps(rows.symbols, rows.lengths, folds.n, len(self.symbols_))
 
-    def _recover(self, moments: Steps, subset: Subset, full_fit: Any) -> TwoStateRecovery:
+    def _recover(self, moments: Steps, subset: Subset, choices: Any) -> TwoStateRecovery:
         """Recover the direction of the states' difference, and the moments of the scores along it (Theorem 1.5).
 
         Neighbours decide whether there is a chain; if its memory is long, larger lags improve its symbols.
@@ -269,7 +269,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
             first, method.recover_from_distant(moments, first) if method.is_strong(first) else first.drop_chain()
         )
 
-    def _refine(self, recovered: TwoStateRecovery, moments: Steps, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: TwoStateRecovery, moments: Steps, subset: Subset, choices: Any) -> Refined:
         """Refine the symbols by EM."""
         if recovered.chain is None:
             return Refined(self._build_independent_chain(recovered.first, moments.marginal), Refinement.no_steps())

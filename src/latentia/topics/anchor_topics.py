@@ -329,7 +329,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
             sketches, words, documents, self._choose_candidates(documents, words), None, self.n_components, False
         )
 
-    def _recover(self, moments: _CorpusSketch, subset: Subset, full_fit: Any) -> _Recovered:
+    def _recover(self, moments: _CorpusSketch, subset: Subset, choices: Any) -> _Recovered:
         """Choose anchors (Algorithm 4.3), and recover topics from them (RecoverL2)."""
         embedding, choice = moments.combine(subset.groups), moments.choice
         tol = self.tol if subset.is_whole else max(self.tol, _SUBSET_TOL)
@@ -339,7 +339,7 @@ class AnchorTopics(Admixture, AdditiveTopics):
         topics = recover_topics(embedding, anchors, choice.codes, tol=tol, n_jobs=self.n_jobs)
         return _Recovered(anchors, moments.words.spread(topics))
 
-    def _refine(self, recovered: _Recovered, moments: _CorpusSketch, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: _Recovered, moments: _CorpusSketch, subset: Subset, choices: Any) -> Refined:
         """Sample the topics of all words, from the start that predicts half of the documents best."""
         refined = TopicRefinement.from_recovery(recovered.topics)
         if moments.refiner is not None:

@@ -262,12 +262,12 @@ class SingleTopicModel(DocumentModel, Staged):
         """Count words, find coordinates, and compute the moments of four groups of documents in them."""
         return compute_moments(rows, self.n_components, folds, n_jobs=self.n_jobs, progress=self.verbose)
 
-    def _recover(self, moments: CorpusMoments, subset: Subset, full_fit: Recovered | None) -> Recovered:
+    def _recover(self, moments: CorpusMoments, subset: Subset, choices: Any) -> Recovered:
         """Whiten the pairs and decompose the triples (Theorem 7.2)."""
-        options = {} if full_fit is None else {"tol": ROUGH_TOLERANCE}
+        options = {} if subset.is_whole else {"tol": ROUGH_TOLERANCE}
         return recover(moments.combine(subset.groups), self.n_components, self._seed, **options)
 
-    def _refine(self, recovered: Recovered, moments: CorpusMoments, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: Recovered, moments: CorpusMoments, subset: Subset, choices: Any) -> Refined:
         """Assign documents, each given all others, in passes; the largest topic comes first."""
         return self._assign_documents(recovered.parameters, moments, subset)
 

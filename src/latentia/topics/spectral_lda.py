@@ -262,12 +262,12 @@ class SpectralLDA(Admixture, Staged):
         moments = _LDAMoments(corpus, self._alpha0(corpus.combine(folds.all)))
         return self._add_refiner(moments, order_documents(rows)) if self.refine else moments
 
-    def _recover(self, moments: _LDAMoments, subset: Subset, full_fit: Recovered | None) -> Recovered:
+    def _recover(self, moments: _LDAMoments, subset: Subset, choices: Any) -> Recovered:
         """Whiten M_3 by M_2 and decompose it."""
-        options = {} if full_fit is None else {"tol": ROUGH_TOLERANCE}
+        options = {} if subset.is_whole else {"tol": ROUGH_TOLERANCE}
         return recover(moments.combine(subset.groups), self.n_components, _SEED, **options)
 
-    def _refine(self, recovered: Recovered, moments: _LDAMoments, subset: Subset, full_fit: Any) -> Refined:
+    def _refine(self, recovered: Recovered, moments: _LDAMoments, subset: Subset, choices: Any) -> Refined:
         """Sample the topics of all words; the largest topic comes first."""
         topics, dirichlet = recovered.parameters.topics, moments.alpha0 * recovered.parameters.shares
         refiner = moments.refiner

@@ -235,7 +235,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         return Moments(*(Covariances.compute(table, assign_folds(table, _SEED), **options) for table in rows))
 
-    def _choices(self, recovered: Contrast, model: _Fit) -> _Choices:
+    def _shared_choices(self, recovered: Contrast, model: _Fit) -> _Choices:
         return _Choices(recovered.noise, model.coordinate_choice)
 
     def _recover(self, moments: Moments, subset: Subset, choices: _Choices | None) -> Contrast:

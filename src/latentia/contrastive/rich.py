@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -261,7 +261,7 @@ class RichComponents(Staged):
         self._check_order(declared_system)
         return _Views(declared_system, ViewCumulants(rows, folds, n_jobs=self.n_jobs, progress=self.verbose))
 
-    def _choices(self, recovered: _Recovery, model: _Recovery) -> _Choices:
+    def _shared_choices(self, recovered: _Recovery, model: _Recovery) -> _Choices:
         return _Choices(recovered.plan, recovered.jackknife_cumulants, recovered.n_passes)
 
     def _recover(self, moments: _Views, subset: Subset, choices: _Choices | None) -> _Recovery:

@@ -238,7 +238,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
             seed=self._seed, n_jobs=self.n_jobs,
         )  # fmt: skip
 
-    def _choices(self, recovered: Start, model: _AtomsFit) -> _Choices:
+    def _shared_choices(self, recovered: Start, model: _AtomsFit) -> _Choices:
         return _Choices(model.sparsity)
 
     def _refine(self, recovered: Start, moments: Folds, subset: Subset, choices: _Choices | None) -> _AtomsFit:

@@ -126,7 +126,7 @@ class Fitted:
     def _choices_for(self, groups: Groups) -> Any:
         """Return the choices of the full fit for a subset, and None for all rows: subsets see nothing else of the full fit."""
         full = self.folds.all
-        return None if groups == full else self.method._choices(self._recoveries[full], self._models[full])
+        return None if groups == full else self.method._shared_choices(self._recoveries[full], self._models[full])
 
     def cached_model(self, groups: Groups) -> Any | None:
         """Return the answer of some folds, or None if it was not computed yet."""
@@ -273,8 +273,8 @@ class Staged(Estimator):
     def _moments(self, rows: Any, folds: Folds) -> Any:
         raise NotImplementedError
 
-    def _choices(self, recovered: Any, model: Any) -> Any:
-        """Return what fits of subsets take over from the full fit: sizes, plans and starts, not the answer; None for nothing."""
+    def _shared_choices(self, recovered: Any, model: Any) -> Any:
+        """Return what fits of subsets take over from the full fit: sizes, plans and starts, not the answer."""
         return None
 
     def _recover(self, moments: Any, subset: Subset, choices: Any) -> Any:

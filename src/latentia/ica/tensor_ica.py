@@ -312,7 +312,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         )
         return replace(moments, lift=sums.lift(coordinates)) if isinstance(sums, WideSums) else moments
 
-    def _choices(self, recovered: _Recovery, model: _Unmixing) -> _Start:
+    def _shared_choices(self, recovered: _Recovery, model: _Unmixing) -> _Start:
         return _Start(recovered.unmixing, recovered.kurtosis, recovered.noisy is not None)
 
     def _recover(self, moments: _Moments, subset: Subset, choices: _Start | None) -> _Recovery:

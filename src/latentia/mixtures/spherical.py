@@ -309,7 +309,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             rows, self.n_components, folds, self._seed, n_jobs=self.n_jobs, progress=self.verbose
         )
 
-    def _choices(self, recovered: _InitialFit, model: Refined) -> _Choices:
+    def _shared_choices(self, recovered: _InitialFit, model: Refined) -> _Choices:
         return _Choices(recovered.start_names)
 
     def _recover(self, moments: Moments, subset: Subset, choices: _Choices | None) -> _InitialFit:

@@ -333,7 +333,7 @@ class NoisyOr(NetworkMethods, Additive):
         source = counts if is_used.all() else counts.select(np.flatnonzero(is_used))
         return _Moments(source, is_used, counts.frequency, folds)
 
-    def _choices(self, recovered: _Recovered, model: NetworkRefinement) -> _Choices:
+    def _shared_choices(self, recovered: _Recovered, model: NetworkRefinement) -> _Choices:
         return _Choices(recovered.learner, model.refused, model.is_grown)
 
     def _recover(self, moments: _Moments, subset: Subset, choices: _Choices | None) -> _Recovered:

@@ -174,14 +174,14 @@ class Additive(Staged):
         return self._forget_rows((X,), sample_weight)
 
     def _forget_rows(self, data: tuple[Any, ...], sample_weight: Any = None) -> Receipt:
-        sums_before = self._kept()
+        sums_before = self._added_sums()
         if sums_before is None:
             raise LatentiaError("forget: the model has no rows yet. Fit it with keep_moments=True first.")
         self._update_rows(data, -1, sample_weight=sample_weight)
         n_left, blocks = self.moments_.n_rows, weighted(self._rows_of(data), sample_weight)
         return Receipt(sums_before.n_rows - n_left, n_left, _content_digest(self._assign_content_folds(blocks)))
 
-    def _before(self, sign: int) -> Sums | None:
+    def _previous_sums(self, sign: int) -> Sums | None:
         """Return the sums to add rows to; None, with a warning, after a fit that kept none."""
         if sign > 0 and "evidence_" in vars(self) and "moments_" not in vars(self):
             warn(
@@ -190,9 +190,9 @@ class Additive(Staged):
                 DroppedDataWarning,
             )
             return None
-        return self._kept()
+        return self._added_sums()
 
-    def _kept(self) -> Sums | None:
+    def _added_sums(self) -> Sums | None:
         """Return the sums so far; None before the first fit."""
         sums = vars(self).get("moments_")
         if sums is None and "evidence_" in vars(self):
@@ -211,14 +211,14 @@ class Additive(Staged):
         sample_weight: Any = None,
     ) -> Self:
         """Add rows to the model (sign 1) or remove them (sign -1)."""
-        sums_before, reader = self._before(sign), copy(self)
+        sums_before, reader = self._previous_sums(sign), copy(self)
         with single_blas_thread():
             blocks = weighted(reader._rows_of(data, reset=sums_before is None), sample_weight)
             sums = reader._sum_rows(blocks, sums_before)
             total = sums if sums_before is None else sums_before.plus(sums, sign)
             rows = None if refine_on is None else reader._rows_of(refine_on)
         columns = _column_attributes(reader)
-        return self._set_sums(total, columns) if rows is None else self._of_moments(total, columns, rows)
+        return self._set_sums(total, columns) if rows is None else self._fit_sums(total, columns, rows)
 
     def _rows_of(self, data: tuple[Any, ...], reset: bool = False) -> Blocks:
         arguments, named = convert_collections(type(self)._read, data, {}, vars(self).get("vectorizer_"))
@@ -235,12 +235,12 @@ class Additive(Staged):
         # scikit-learn reads feature_names_in_ and copies look for dunder names: these must not trigger learning.
         is_fitted_name = name != "feature_names_in_" and not name.startswith("__")
         if is_fitted_name and "_unsolved" in vars(self) and name in attributes_of(type(self)):
-            self._of_moments(self.moments_, _column_attributes(self))
+            self._fit_sums(self.moments_, _column_attributes(self))
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @fitting
-    def _of_moments(self, sums: Sums, columns: dict[str, Any], rows: Blocks | None = None) -> Self:
+    def _fit_sums(self, sums: Sums, columns: dict[str, Any], rows: Blocks | None = None) -> Self:
         """Fit the model of sums, refined on some rows."""
         self.__dict__ |= columns
         return self._fit_sums(sums, rows)
@@ -248,7 +248,7 @@ class Additive(Staged):
     def _fit_sums(self, sums: Any, rows: Blocks | None) -> Self:
         self.moments_ = sums
         self._fit_sums_in_span(sums, rows)
-        self.evidence_.checks += [*_frame_checks(sums), _of_moments(sums, rows)]
+        self.evidence_.checks += [*_frame_checks(sums), _rows_check(sums, rows)]
         return self
 
     def _fit_sums_in_span(self, sums: Any, rows: Blocks | None) -> None:
@@ -310,7 +310,7 @@ def merge(models: Sequence[M]) -> M:
 
 
 def _sums_of_model(model: Any) -> Any:
-    sums = model._kept()
+    sums = model._added_sums()
     if sums is None:
         raise LatentiaError("merge: expected fitted models, found one that has not been fitted.")
     return sums
@@ -359,7 +359,7 @@ def _content_digest(folds: Folds) -> str:
     return sha256(np.sort(leaders).tobytes()).hexdigest() if leaders is not None else ""
 
 
-def _of_moments(sums: Sums, rows: Blocks | None) -> Check:
+def _rows_check(sums: Sums, rows: Blocks | None) -> Check:
     refinement = "It was refined on the rows in refine_on." if rows is not None else "It was not refined."
     return Check(
         "fitted on kept moments", "rows", float(sums.n_rows), None,

@@ -132,7 +132,7 @@ class Fitted:
         """Return the answer of some folds, or None if it was not computed yet."""
         return self._models.get(groups)
 
-    def refined_from_full(self, groups: Groups) -> Any | None:
+    def refine_full_fit(self, groups: Groups) -> Any | None:
         """Refine the answer of all rows on some folds; return None if the family does not, or nothing can be gained."""
         if groups not in self._refined_again:
             subset, method = Subset(groups, self.folds, self.rows), self.method
@@ -184,7 +184,7 @@ class Fitted:
                     answers.append((self._part(first), self._part(second)))
         return answers
 
-    def found_again(self) -> np.ndarray | None:
+    def repeat_shares(self) -> np.ndarray | None:
         """Measure how much of each component repeats on halves, shape (K,); return None without halves."""
         if self.component_view is None:
             return None
@@ -238,7 +238,7 @@ class Fitted:
         data cannot distinguish them, and their distance is part of the error.
         """
         answer: Any = self.model_of(groups)
-        refined: Any = self.refined_from_full(groups)
+        refined: Any = self.refine_full_fit(groups)
         if refined is None:
             return answer
         gain = refined.refinement.log_likelihood[-1] - answer.refinement.log_likelihood[-1]
@@ -344,7 +344,7 @@ class Staged(Estimator):
 
     def _repeat_shares(self, fitted: Fitted) -> np.ndarray | None:
         """Return how much of each component repeats on other rows, shape (K,)."""
-        return fitted.found_again()
+        return fitted.repeat_shares()
 
     def _may_be_nothing(self, fitted: Fitted, checks: Sequence[Check]) -> bool | np.ndarray:
         """Return True, or a mask of components, where rows without components could give the same answer on halves."""

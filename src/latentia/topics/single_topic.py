@@ -314,7 +314,7 @@ class SingleTopicModel(DocumentModel, Staged):
 
     def _likelier_fit(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
         """Return the likelier fit on some groups: the one from their moments, or the one from the full fit."""
-        fits = [fitted.model_of(groups), fitted.refined_from_full(groups)]
+        fits = [fitted.model_of(groups), fitted.refine_full_fit(groups)]
         best: Refined = max(
             (fit for fit in fits if fit is not None), key=lambda fit: fit.refinement.log_likelihood[-1:].sum()
         )

@@ -218,7 +218,7 @@ class Additive(Staged):
             total = sums if sums_before is None else sums_before.plus(sums, sign)
             rows = None if refine_on is None else reader._rows_of(refine_on)
         columns = _column_attributes(reader)
-        return self._set_sums(total, columns) if rows is None else self._fit_sums(total, columns, rows)
+        return self._set_sums(total, columns) if rows is None else self._fit_changed_sums(total, columns, rows)
 
     def _rows_of(self, data: tuple[Any, ...], reset: bool = False) -> Blocks:
         arguments, named = convert_collections(type(self)._read, data, {}, vars(self).get("vectorizer_"))
@@ -235,12 +235,12 @@ class Additive(Staged):
         # scikit-learn reads feature_names_in_ and copies look for dunder names: these must not trigger learning.
         is_fitted_name = name != "feature_names_in_" and not name.startswith("__")
         if is_fitted_name and "_unsolved" in vars(self) and name in attributes_of(type(self)):
-            self._fit_sums(self.moments_, _column_attributes(self))
+            self._fit_changed_sums(self.moments_, _column_attributes(self))
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @fitting
-    def _fit_sums(self, sums: Sums, columns: dict[str, Any], rows: Blocks | None = None) -> Self:
+    def _fit_changed_sums(self, sums: Sums, columns: dict[str, Any], rows: Blocks | None = None) -> Self:
         """Fit the model of sums, refined on some rows."""
         self.__dict__ |= columns
         return self._fit_sums(sums, rows)

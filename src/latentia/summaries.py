@@ -131,7 +131,7 @@ def block(names: Sequence[object], values: Any, text: str = ".8g") -> tuple[Colu
 def grade_columns(
     evidence: Evidence, n: int, name: str = "expected error", *, unit: str = "", meaning: str = ""
 ) -> tuple[Column, ...]:
-    """Return the columns of expected errors and grades of ``n`` components, and of recovery in other fits if measured."""
+    """Return the columns for ``n`` components: expected error, grade and, if measured, how much of each other fits repeat."""
     errors, components = evidence.component_errors, evidence.components
     measured = [None] * n if errors is None else [float(error) for error in errors]
     grades = [component.grade for component in components] if len(components) == n else [""] * n

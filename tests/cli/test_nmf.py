@@ -249,7 +249,7 @@ TABLE = "a,b,c\n1,2,3\n3,1,1\n2,2,5\n4,1,2\n"
         (["-k", "2:3", "--splits", 0], "--splits 0: -k 2:3 compares what fits on parts of the rows say"),
         (["-r", 2, "--method", "svd"], "--method 'svd': use one of auto, spa, farthest"),
         (["-r", 2, "--mixing", "ball"], "--mixing 'ball': use one of auto, simplex, cone"),
-        (["-r", 2, "--eps", 0], "--eps 0.0: a number above 0 is needed"),
+        (["-r", 2, "--eps", 0], "--eps 0.0: expected a number above 0"),
         (["-r", 2, "--refine", "much"], "--refine much: give a number of steps"),
         (["-r", 2, "--image", "3"], "--image '3': give width and height in pixels, as in 95x60"),
         (["-r", 2, "--image", "3x3"], "--image 3x3: these are 9 pixels, and x.csv has 4 rows"),

@@ -108,10 +108,10 @@ def test_rows_and_columns_without_cells_and_what_cannot_have_gaps():
     for place, said in (((7, slice(None)), "Row 7"), ((slice(None), 2), "Column 2")):
         gappy = rows.copy()
         gappy[place] = np.nan
-        with pytest.raises(LatentiaError, match=f"{said} has no cell"):
+        with pytest.raises(LatentiaError, match=f"{said} has no values"):
             SphericalGaussianMixture(3).fit(gappy)
     model = SphericalGaussianMixture(3, n_splits=0).fit(rows)
-    with pytest.raises(LatentiaError, match="Row 0 has no cell"):
+    with pytest.raises(LatentiaError, match="Row 0 has no values"):
         model.predict(np.full((1, 4), np.nan))
     with pytest.raises(LatentiaError, match="NaN"):
         SphericalGaussianMixture(3, keep_moments=True, refine=0).fit(with_gaps(rows))

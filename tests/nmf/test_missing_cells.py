@@ -55,10 +55,10 @@ def test_rows_and_columns_without_cells():
     for place, said in (((7, slice(None)), "Row 7"), ((slice(None), 2), "Column 2")):
         gappy = X.copy()
         gappy[place] = np.nan
-        with pytest.raises(LatentiaError, match=f"{said} has no cell"):
+        with pytest.raises(LatentiaError, match=f"{said} has no values"):
             SeparableNMF(3).fit(gappy)
     model = SeparableNMF(3, n_splits=0).fit(X)
-    with pytest.raises(LatentiaError, match="Row 0 has no cell"):
+    with pytest.raises(LatentiaError, match="Row 0 has no values"):
         model.transform(np.full((1, 10), np.nan))
 
 
@@ -142,7 +142,7 @@ def test_what_is_missing_is_counted_and_must_not_be_all_of_a_row_or_column(kind)
     for place, name in (((7, slice(None)), "Row 7"), ((slice(None), 2), "Column 2")):
         spoiled = X.copy()
         spoiled[place] = np.nan
-        with pytest.raises(LatentiaError, match=f"{name} has no cell"):
+        with pytest.raises(LatentiaError, match=f"{name} has no values"):
             kind(3).fit(spoiled)
     stored = sparse.csr_array(X)
     stored.data[0] = np.nan

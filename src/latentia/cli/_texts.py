@@ -143,6 +143,6 @@ def _count_with(vectorizer: Any, file: Path, options: dict[str, Any]) -> Corpus:
 def _check_width(corpus: Corpus, n_words: int) -> None:
     if corpus.texts is not None or corpus.blocks.shapes[0][1] != n_words:
         raise LatentiaError(
-            f"expected a table of counts with {n_words} columns, because the words of the model have no names.",
+            f"expected a table of counts with {n_words} columns, because the model was fitted without a vocabulary.",
             source=corpus.source,
         )

@@ -239,7 +239,7 @@ def _read_image_patches(source: Path, size: int, n_patches: int, grey: bool, run
 
 
 def _compare_on_held_out(fit: Callable[..., Any], data: _Data, walk: Any) -> Comparison:
-    """Compare models of nine tenths of the rows by their residuals on the other rows."""
+    """Fit models to nine tenths of the rows and compare them by their residuals on the other rows."""
     # Neighbouring patches overlap, so they are held out together.
     stretch = max(1, data.rows.shape[0] // _N_STRETCHES) if data.patch else 1
     train, test = hold_out(data.rows, data.source, stretch)

@@ -198,7 +198,7 @@ def _load_start(path: Path | None, data: Sequences, sizes: Sequence[int]) -> dic
 
 
 def _compare_held_out(data: Sequences, options: dict[str, Any]) -> Comparison:
-    """Compare models of nine tenths of the steps by the likelihood of the other tenth."""
+    """Fit models to nine tenths of the steps and compare them by the likelihood of the other tenth."""
     train, test, held_out = _hold_out(data)
     score = "held-out log-likelihood"
 

@@ -154,7 +154,7 @@ def _check_near(pairs: Pairs, near: list[str]) -> list[str]:
 
 
 def _build_comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
-    """Return the comparison of models of nine tenths of the pairs by the likelihood of the last tenth."""
+    """Fit models to nine tenths of the pairs and compare them by the likelihood of the last tenth."""
     counts, symmetric = symmetric_counts(pairs.counts) if options["symmetric"] else (pairs.counts, False)
     held_out, training = split_counts(
         counts if symmetric else pairs.counts, symmetric, options["random_state"], _HELD_OUT_SHARE

@@ -249,7 +249,7 @@ def _compare_by_folds(rows: Any, table: Table, options: dict[str, Any], shapes: 
 
 
 def _compare_held_out(rows: Any, table: Table, groups: list[list[str]], options: dict[str, Any]) -> Comparison:
-    """Compare models of nine tenths of the rows by the likelihood of the other tenth."""
+    """Fit models to nine tenths of the rows and compare them by the likelihood of the other tenth."""
     train, test = hold_out(rows, table.source)
     score = "held-out log-density"
     return Comparison(

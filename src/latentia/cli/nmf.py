@@ -301,7 +301,7 @@ def _learn(results: Results, data: _Data, sizes: Sizes, method: type[Any], optio
 
 
 def _build_comparison(fit: Callable[..., Any], data: _Data, walk: Any) -> Comparison:
-    """Compare models of nine tenths of the rows by their errors on the others."""
+    """Fit models to nine tenths of the rows and compare them by their errors on the others."""
     stretch = max(1, data.rows.shape[0] // _N_STRETCHES) if data.image is not None else 1
     train, test = hold_out(data.rows, data.source, stretch)
     return Comparison(

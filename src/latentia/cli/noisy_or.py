@@ -211,7 +211,7 @@ def _fit(
 
 
 def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
-    """Compare models of nine tenths of the rows by the likelihood that they give to the others."""
+    """Fit models to nine tenths of the rows and compare them by the likelihood that they give to the others."""
     train, test = hold_out(data.values, data.source)
     score, behind = "held-out log-likelihood", "behind the highest"
     best = highest(score, "{} causes have the highest held-out log-likelihood and are fitted on all rows.")

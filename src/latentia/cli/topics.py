@@ -174,7 +174,7 @@ def _race(corpus: Corpus, sizes: Sizes, parameters: dict[str, Any]) -> Race:
 
 
 def _make_comparison(kind: type, corpus: Corpus, options: dict[str, Any]) -> Comparison:
-    """Compare models of nine tenths of the documents by the other documents."""
+    """Fit models to nine tenths of the documents and compare them by the other documents."""
     train, test = hold_out(corpus.blocks, corpus.source)
     rows = _read_first_rows(train)
 

@@ -184,7 +184,7 @@ def inside_and_across(connectivity: np.ndarray) -> tuple[float, float]:
 
 
 def noise_multiple(alpha0: float, strict: float) -> float:
-    """Return the multiple of the noise at which memberships are cut: ``strict`` up to alpha_0 = .2, falling to 1.5 at 1."""
+    """Return how many times its noise a membership must reach: ``strict`` up to alpha_0 = .2, then falling to 1.5 at 1."""
     return float(np.interp(np.log(alpha0), np.log([0.2, 1.0]), [strict, 1.5]))
 
 

@@ -19,7 +19,7 @@ from ._stars import StarMoments, star_moments
 
 _TAU = 0.5  # regularisation: so many mean degrees are added to every degree
 _N_BEYOND = 5  # eigenvalues to compute beyond those of the communities
-_PASSES, _BASIS_BYTES = (8, 40), 1 << 28  # least and most products with the counts, and memory for them
+_PASSES, _BASIS_BYTES = (8, 40), 1 << 28  # minimum and maximum number of products with the counts; bytes for the basis
 _OPPOSITE_COSINE = 0.3  # singular vectors of both ends with a cosine below minus this have opposite signs
 _MAX_CLUSTERED = 5000  # sampled nodes for clustering
 

@@ -123,7 +123,7 @@ class ViewCumulants:
         )
 
     def leave_out_groups(self) -> list[RowCumulants]:
-        """Return the cumulants of all rows without each of the eight groups in turn."""
+        """Return the cumulants of the rows, leaving out each of the eight groups in turn."""
         return [self._group_cumulants(tuple(h for h in self.groups if h != g)) for g in self.groups]
 
     def _group_cumulants(self, groups: tuple[int, ...]) -> RowCumulants:

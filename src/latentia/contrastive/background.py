@@ -198,7 +198,7 @@ class BackgroundPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         folds = assign_folds(rows[0], _SEED)
         return self._fit_stages(rows[0], self._moments(rows, folds), folds)
 
-    def _widen(self, span: ColumnSpan) -> None:
+    def _expand_columns(self, span: ColumnSpan) -> None:
         self.components_, self.mean_ = span.coefficients(self.components_), span.points(self.mean_)
         self.filters_ = span.coefficients(self.filters_)
 

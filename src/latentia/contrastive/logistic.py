@@ -34,7 +34,7 @@ _MAX_SPREAD = 8.0  # solutions with a larger standard deviation of beta . s1 + b
 
 
 class _Logistic(NamedTuple):
-    """Coefficients for columns in unit variance, (d_u,), the intercept at the mean, and how the solver ended."""
+    """Coefficients (d_u,) for columns of unit variance, the intercept at the mean, and how the solver ended."""
 
     coef: np.ndarray
     intercept: float

@@ -224,7 +224,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     def _span_of(self, rows: Any, further_tables: Sequence[Any]) -> ColumnSpan | None:
         return span_without_constants(rows)
 
-    def _widen(self, span: ColumnSpan) -> None:
+    def _expand_columns(self, span: ColumnSpan) -> None:
         self.components_ = span.coefficients(self.components_)
 
     def _moments(self, rows: Blocks, folds: Folds) -> Folds:

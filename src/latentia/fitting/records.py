@@ -89,7 +89,7 @@ class _Leaf:
         return is_array or not self.owner.__module__.startswith("latentia.evidence.")
 
     def letter(self, letter: str) -> str:
-        """Return the size letter that is valid in the whole estimator."""
+        """Return the letter (such as K) under which the whole estimator knows this size."""
         if letter.endswith("#"):
             return letter + self.place[self.place.find("[") :]
         return self.letters.get(letter, letter)

@@ -4,13 +4,14 @@
 stage          takes                                           returns
 =============  ==============================================  ==========================================================
 ``_moments``   the rows and their folds                        sums over the rows, kept by fold
-``_recover``   moments and a subset of the folds               the estimate of the theorem
-``_refine``    that, moments, and the rows of the subset       the answer: a record of parameters, and how it came about
+``_recover``   moments, a subset of the folds, choices         the estimate of the theorem
+``_refine``    that, moments, the rows of the subset, choices  the answer: a record of parameters, and how it came about
 ``_checks``    the answers of all rows and of subsets          checks of what the theorem assumes, and expected errors
 =============  ==============================================  ==========================================================
 
-The answer of all rows becomes the fitted attributes (`Staged._set_fitted_attributes`). Its distances to the answers of subsets
-are the expected errors: see `latentia.evidence.parts`.
+`Fitted.run` takes all rows through `_recover` and `_refine`; subsets follow on request. The answer of all rows becomes the
+fitted attributes (`Staged._set_fitted_attributes`). Its distances to the answers of subsets are the expected errors: see
+`latentia.evidence.parts`. Fits of subsets take over only the record of *choices* of the full fit (`Staged._shared_choices`).
 """
 
 from __future__ import annotations
@@ -100,14 +101,22 @@ class Fitted:
         A sentence on a second method that the errors were compared with, where this fit made one.
     """
 
+    model: Any
+    recovered: Any
+
     def __init__(self, method: Staged, rows: Any, folds: Folds, moments: Any) -> None:
         self.method, self.rows, self.folds, self.moments = method, rows, folds, moments
         self._recoveries: dict[Groups, Any] = {}
         self._models: dict[Groups, Any] = {}
         self._refined_again: dict[Groups, Any] = {}
         self.groups, self.compared, self.rival = folds.all, list[Groups](), ""
-        self.model = self.model_of(folds.all)
-        self.recovered = self._recoveries[folds.all]
+
+    @classmethod
+    def run(cls, method: Staged, rows: Any, folds: Folds, moments: Any) -> Fitted:
+        """Run the stages on all rows."""
+        fitted = cls(method, rows, folds, moments)
+        fitted.model, fitted.recovered = fitted.model_of(folds.all), fitted.recovery_of(folds.all)
+        return fitted
 
     def recovery_of(self, groups: Groups) -> Any:
         """Return the result of ``_recover`` for some folds."""
@@ -124,7 +133,7 @@ class Fitted:
         return self._models[groups]
 
     def _choices_for(self, groups: Groups) -> Any:
-        """Return the choices of the full fit for a subset, and None for all rows: subsets see nothing else of the full fit."""
+        """Return the choices of the full fit that a fit of these folds takes over; None for all rows."""
         full = self.folds.all
         return None if groups == full else self.method._shared_choices(self._recoveries[full], self._models[full])
 
@@ -250,7 +259,7 @@ def fit_alone(method: Staged, rows: Any, settings: Mapping[str, Any]) -> Fitted:
     method_alone = copy(method)
     method_alone.__dict__ |= {"n_splits": 0, "keep_moments": False, "verbose": False, **settings}
     folds = method_alone._assign_folds(rows)
-    return Fitted(method_alone, rows, folds, method_alone._moments(rows, folds))
+    return Fitted.run(method_alone, rows, folds, method_alone._moments(rows, folds))
 
 
 class Staged(Estimator):
@@ -274,11 +283,11 @@ class Staged(Estimator):
         raise NotImplementedError
 
     def _shared_choices(self, recovered: Any, model: Any) -> Any:
-        """Return what fits of subsets take over from the full fit: sizes, plans and starts, not the answer."""
+        """Return the record that fits of subsets take over from the full fit: sizes, plans, starts; None by default."""
         return None
 
     def _recover(self, moments: Any, subset: Subset, choices: Any) -> Any:
-        """Recover the parameters; ``choices`` are those of the full fit for a subset, and None for all rows."""
+        """Recover the parameters; ``choices`` are those of the full fit; None for all rows, or without any."""
         raise NotImplementedError
 
     def _refine(self, recovered: Any, moments: Any, subset: Subset, choices: Any) -> Any:
@@ -351,7 +360,7 @@ class Staged(Estimator):
         return any(check.role == "veto" and check.holds is False for check in checks)
 
     def _fit_in_span(self, rows: Any, *further_tables: Any) -> Self:
-        """Fit on the informative columns; `_widen` then adds the entries of all other columns."""
+        """Fit on the informative columns; `_expand_columns` then adds the entries of all other columns."""
         span = self._span_of(rows, further_tables)
         if span is None:
             return self._fit_rows(rows, *further_tables)
@@ -371,7 +380,7 @@ class Staged(Estimator):
         self._column_names = None if names is None else [names[i] for i in span.kept]
         fit()
         self.n_features_in_, self._column_names, self._span = width, names, span
-        self._widen(span)
+        self._expand_columns(span)
         self.evidence_.bind(self)
         return self
 
@@ -379,7 +388,7 @@ class Staged(Estimator):
         """Fit on rows as they are."""
         return self._fit_stages(rows)
 
-    def _widen(self, span: ColumnSpan) -> None:
+    def _expand_columns(self, span: ColumnSpan) -> None:
         """Add entries of all other columns to the fitted arrays."""
         raise NotImplementedError
 
@@ -393,7 +402,7 @@ class Staged(Estimator):
     def _fit_stages(self, rows: Any, exact: Any = None, folds: Folds | None = None) -> Self:
         """Run the stages in order; ``exact`` moments replace those of the rows, which may then be None."""
         folds = self._assign_folds(rows) if folds is None else folds
-        fitted = Fitted(self, rows, folds, self._moments(rows, folds) if exact is None else exact)
+        fitted = Fitted.run(self, rows, folds, self._moments(rows, folds) if exact is None else exact)
         self._set_fitted_attributes(fitted)
         evidence = self._checks(fitted)
         if not isinstance(evidence, Evidence):

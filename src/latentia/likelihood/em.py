@@ -51,7 +51,7 @@ class Update(Protocol):
         """Arrays of the parameters."""
 
     def move_to(self, *values: np.ndarray) -> Update:
-        """Return the same update at other values."""
+        """Return a copy of this update with other parameter values."""
 
     def expected(self, sums: Any) -> Sequence[Expected]:
         """Return the expected statistics of each distribution, in the order of the values."""

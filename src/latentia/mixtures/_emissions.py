@@ -191,12 +191,12 @@ class MultiKindEmissions:
 
     def parameters(self, means: np.ndarray, variances: np.ndarray, weights: np.ndarray) -> Values:
         """List EM's parameters: means and variances of numbers, rates, probabilities of each category, and weights."""
-        values: list[np.ndarray] = []
+        parameters: list[np.ndarray] = []
         if len(self.numbers):
-            values += [means[:, self.numbers], variances[:, self.numbers]]
+            parameters += [means[:, self.numbers], variances[:, self.numbers]]
         if len(self.counts):
-            values.append(means[:, self.counts])
-        return (*values, *(means[:, value] for value in self.values), weights)
+            parameters.append(means[:, self.counts])
+        return (*parameters, *(means[:, value] for value in self.values), weights)
 
     def unpack(self, values: Values) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         *arrays, weights = values

@@ -68,7 +68,7 @@ from ._view_span import find_view_span, reduce_views, select_by_view
 from ._view_split import propose_splits
 
 _OVERSAMPLE = 12
-_RACE_STEPS, _RACE_ROWS = 10, 10_000  # steps of EM, and rows, for the comparison of view splits
+_RACE_STEPS, _RACE_ROWS = 10, 10_000  # number of EM steps, and of rows, that compare view splits
 _ONE_KIND = ("bernoulli", "gaussian")
 
 

@@ -405,7 +405,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         dealt_by_content = fitted.folds.leaders is not None and fitted.folds.stretch == 1
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_) + dealt_by_content
 
-    def _widen(self, span: ColumnSpan) -> None:
+    def _expand_columns(self, span: ColumnSpan) -> None:
         self.means_ = span.points(self.means_)
         if "_covariances" in vars(self):
             covariances = self._covariances

@@ -4,7 +4,7 @@ For documents with counts c_d of n_d words the estimate
 
     Q = mean_d (c_d c_d^T - diag(c_d)) / (n_d (n_d - 1))
 
-of the joint probability of two different words of a document is unbiased, V x V, and used only through products
+of the joint probability of the words at two different positions is unbiased, V x V, and used only through products
 
     Q B = X^T (s * (X B)) - h * B,      s_d = 1 / (n_d (n_d - 1)),  h = X^T s,
 

@@ -112,14 +112,19 @@ class CountDocuments:
         present = counts.data > 0
         state.document_frequency += np.bincount(counts.indices[present], minlength=self.n_words)
         state.label_counts += np.bincount(labels.indices[labels.data > 0], minlength=self.n_labels)
-        words, marks = _row_sums(counts.indptr, present), _row_sums(labels.indptr, labels.data > 0)
+        words_per_row, labels_per_row = _row_sums(counts.indptr, present), _row_sums(labels.indptr, labels.data > 0)
         length = _row_sums(counts.indptr, counts.data)
-        state.powers += [words.sum(), (words**2).sum(), (words**3).sum(), (marks * words**2).sum()]
+        state.powers += [
+            words_per_row.sum(),
+            (words_per_row**2).sum(),
+            (words_per_row**3).sum(),
+            (labels_per_row * words_per_row**2).sum(),
+        ]
         state.usable += [(length >= order).sum() for order in (1, 2, 3)]
-        state.n_rows += len(words)
-        state.n_empty += int((words == 0).sum())
-        state.n_unlabelled += int((marks == 0).sum())
-        state.longest = max(state.longest, int(words.max(initial=0)))
+        state.n_rows += len(words_per_row)
+        state.n_empty += int((words_per_row == 0).sum())
+        state.n_unlabelled += int((labels_per_row == 0).sum())
+        state.longest = max(state.longest, int(words_per_row.max(initial=0)))
         state.largest = max(state.largest, float(counts.data.max(initial=0)))
         state.fractional |= bool((counts.data % 1 != 0).any())
         return state
@@ -299,7 +304,7 @@ class TopicMoments:
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         words, labels = state
-        counts, marks = (encode_counts(table, None, self.directions.dtype) for table in block[:2])
+        counts, labels_per_row = (encode_counts(table, None, self.directions.dtype) for table in block[:2])
         frequent_counts, factor = (
             encode_counts(block[0], self.codes, self.directions.dtype),
             self.factors(_lengths(block), 2),
@@ -307,7 +312,7 @@ class TopicMoments:
         rows, repeated = squared_products(frequent_counts, self.directions, parallel)
         squares = rows**2 - repeated
         add_products(words, sort_by_column(counts, len(words), parallel, factor), rows, parallel)
-        add_products(labels, sort_by_column(marks, self.n_labels, parallel, factor), squares, parallel)
+        add_products(labels, sort_by_column(labels_per_row, self.n_labels, parallel, factor), squares, parallel)
         return state
 
 
@@ -342,8 +347,8 @@ class WordsToLabels:
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         crossed, gram, total = state
         rows = products(as_stored_counts(block[2]), self.basis, parallel)
-        marks = sort_by_column(encode_counts(block[1], None, np.float32), self.n_labels, parallel)
-        add_products(crossed, marks, rows, parallel)
+        labels_per_row = sort_by_column(encode_counts(block[1], None, np.float32), self.n_labels, parallel)
+        add_products(crossed, labels_per_row, rows, parallel)
         pieces = [rows[a : a + _ROWS] for a in range(0, len(rows), _ROWS)]
         grams = np.empty((len(pieces), *gram.shape))
 

@@ -51,7 +51,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         span = span_without_constants(rows)
         return None if span is None or (span.offset < 0).any() else span
 
-    def _widen(self, span: ColumnSpan) -> None:
+    def _expand_columns(self, span: ColumnSpan) -> None:
         self.components_ = span.coefficients(self.components_)
 
     def _select(self, table: Any) -> Any:

@@ -94,7 +94,7 @@ class AllTriples:
 
 
 class SplitTriples:
-    """The triples that a partition splits: one finding in each set."""
+    """Triples of findings with one in each set of a partition."""
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition

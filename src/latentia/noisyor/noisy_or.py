@@ -338,7 +338,7 @@ class NoisyOr(NetworkMethods, Additive):
 
     def _recover(self, moments: _Moments, subset: Subset, choices: _Choices | None) -> _Recovered:
         """Recover the network from the factor of pairs, and the components of triples in its coordinates (Algorithm 1)."""
-        learner = self._learner(moments) if choices is None or choices.learner is None else choices.learner
+        learner = self._learner(moments) if choices is None else choices.learner
         return _Recovered(learner, learner.network(subset.groups))
 
     def _refine(
@@ -382,7 +382,7 @@ class NoisyOr(NetworkMethods, Additive):
         With very many causes this would end near the network of all rows, lost causes included, and hide errors.
         """
         is_restarted = not model.refused and self._steps(moments) == "auto" and model.network.m <= MAX_SOLVED
-        choices = _Choices(None, model.refused, model.is_grown)
+        choices = _Choices(learner=None, refused=model.refused, is_grown=model.is_grown)  # recovery is not repeated
         return self._refine(model, moments, subset, choices) if is_restarted else None
 
     def _distance(self, first: NetworkRefinement, second: NetworkRefinement, moments: Any) -> np.ndarray:
@@ -557,9 +557,19 @@ class _Moments:
 
 
 class _Choices(NamedTuple):
-    """Method of the moments for subsets, whether EM was refused on all rows, and whether their network was grown."""
+    """Choices of the full fit that fits of subsets take over.
 
-    learner: Learner | None
+    Attributes
+    ----------
+    learner : Learner
+        Number of causes, basis and partitions, with the moments of each subset.
+    refused : bool
+        True if EM was not possible on all rows.
+    is_grown : bool
+        True if EM on all rows started from a network grown cause by cause.
+    """
+
+    learner: Any
     refused: bool
     is_grown: bool
 

@@ -21,12 +21,10 @@ def distance_to_hull(row: np.ndarray, rows: np.ndarray, least_weights: float | n
         return np.inf
     equalities = np.block([[rows.T, np.eye(d), -np.eye(d)], [np.ones((1, n)), np.zeros((1, 2 * d))]])
     right = np.append(row, 1.0)
-    result = (
-        optimize.milp(  # a linear program: no variable is whole, and it is called with less overhead than `linprog`
-            np.r_[np.zeros(n), np.ones(2 * d)],
-            constraints=optimize.LinearConstraint(equalities, right, right),
-            bounds=optimize.Bounds(np.r_[np.broadcast_to(least_weights, n), np.zeros(2 * d)]),
-        )
+    result = optimize.milp(  # a linear program, as no variable is integer; a call costs less than one of `linprog`
+        np.r_[np.zeros(n), np.ones(2 * d)],
+        constraints=optimize.LinearConstraint(equalities, right, right),
+        bounds=optimize.Bounds(np.r_[np.broadcast_to(least_weights, n), np.zeros(2 * d)]),
     )
     return float(result.fun)
 

@@ -270,7 +270,7 @@ def _convert_tables(value: Any) -> list[Any]:
 
 
 class _Recipe:
-    """Recipe that computes the parts of a block, in any process.
+    """Callable that computes all parts of a block from its Dask chunks, in any process.
 
     Parameters
     ----------

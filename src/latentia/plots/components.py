@@ -139,9 +139,9 @@ def plot_coefficients(
         if errors is not None:  # Errors are relative to the root mean square of the standardised coefficients.
             errors = errors * np.sqrt(np.mean((values * model.scale_) ** 2)) / model.scale_
     chosen = np.sort(largest(np.abs(values), n))
-    answers = {name: np.ravel(answer)[chosen] for name, answer in {"this fit": values, **simpler_answers}.items()}
+    estimates = {name: np.ravel(answer)[chosen] for name, answer in {"this fit": values, **simpler_answers}.items()}
     chosen_errors = None if errors is None else errors[chosen]
-    return plot_figure(dot_plot([names[d] for d in chosen], answers, chosen_errors, title=title, exact=True), ax=ax)
+    return plot_figure(dot_plot([names[d] for d in chosen], estimates, chosen_errors, title=title, exact=True), ax=ax)
 
 
 @disable_formulas

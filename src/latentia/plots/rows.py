@@ -33,7 +33,7 @@ _MAX_SYMBOLS = 12  # Sequences of few symbols are drawn with symbol names.
 
 @disable_formulas
 def plot_clusters(model: Any, X: Any, *, n: int = _N_ROWS, ax: Any = None) -> Any:
-    """Draw rows in the plane that separates the component means most, coloured by component.
+    """Plot the rows in the plane that best separates the component means, coloured by component.
 
     The plane shows only two of all directions: components that overlap there may be separate in other directions.
 

@@ -80,7 +80,7 @@ class _Context:
 
     @property
     def unit(self) -> str:
-        """Unit of the distance of means."""
+        """Unit of the distances between means."""
         return "in standard deviations" if self.scaling else "in the units of the data"
 
     def unscale_means(self, means: np.ndarray) -> np.ndarray:

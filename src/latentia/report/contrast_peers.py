@@ -128,7 +128,7 @@ def _complement(rows: np.ndarray, covariates: np.ndarray, model: Any) -> np.ndar
         return np.eye(width)
     # Canonical directions depend on the covariance alone, which these few rows have.
     # Powers of two bring both views to the size of one, and change no bits of the directions.
-    tables = [part * 2.0 ** -np.frexp(np.abs(part).max())[1] for part in (rows, covariates)]
+    tables = [np.ldexp(part, -np.frexp(np.abs(part).max())[1]) for part in (rows, covariates)]
     root: np.ndarray = np.linalg.qr(np.hstack(tables), mode="r")  # type: ignore[assignment]
     sample = np.vstack([root, -root])
     n_removed = max_removed if model.n_shared is None else min(max_removed, model.n_shared)

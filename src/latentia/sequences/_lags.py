@@ -72,7 +72,7 @@ def compute_neighbour_means(
 
     Parameters
     ----------
-    seen : ndarray of shape (K, d)
+    state_coordinates : ndarray of shape (K, d)
         Coordinates of the states' emissions.
     average : ndarray of shape (b,)
     transmat : ndarray of shape (K, K)

@@ -41,7 +41,7 @@ def try_state_split(
     kind : Emissions
         A kind of symbols.
     chain : Chain
-    some : Blocks
+    sample : Blocks
         Steps and lengths.
     basis : ndarray of shape (S, b)
         Coordinates of the symbols.

@@ -485,7 +485,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         if chain.covariances is not None:
             self.covariances_ = chain.covariances[0] if self.covariance_type == "tied" else chain.covariances
         if "_span" in vars(self):
-            _widen(self, self._span)
+            _expand_columns(self, self._span)
         self.start_ = fitted.model.start
         self._set_refinement_attributes(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + fitted.model.n_passes
@@ -632,7 +632,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
                 raise LatentiaError(f"covariances_ has shape {np.shape(public_covariances)}")
 
 
-def _widen(model: SpectralHMM, span: ColumnSpan) -> None:
+def _expand_columns(model: SpectralHMM, span: ColumnSpan) -> None:
     """Extend means and variances from the fitted columns to all columns."""
     model.means_ = span.points(model.means_)
     model.variances_ = np.maximum(span.variances(model.variances_), of.MIN_MAGNITUDE)

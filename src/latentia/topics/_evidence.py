@@ -83,7 +83,7 @@ def exclusive_share(topics: np.ndarray, prevalence: np.ndarray) -> np.ndarray:
 
 
 def measure_unexplained_share(embedding: Embedding) -> float:
-    """Return the share of the co-occurrence matrix, without noise, that the topics do not explain (see `left_out`)."""
+    """Return the share of the co-occurrence matrix, without noise, that the topics do not explain."""
     if not len(embedding.spectrum) or not embedding.noise > 0:
         return 0.0
     return missing_spectrum_share(embedding.spectrum, embedding.sketch.shape[1], embedding.noise_edge(), first=1)

@@ -140,7 +140,7 @@ def _check(parameters: dict[str, Any]) -> None:
         )
     if parameters["condition"] is not None and r > parameters["n_features"]:
         raise LatentiaError(
-            f"{r} components of {parameters['n_features']} features depend on each other, and have no such ratio.",
+            f"{r} components of {parameters['n_features']} features are linearly dependent: they have no condition.",
             parameter="condition", value=parameters["condition"],
         )  # fmt: skip
     if parameters["mixtures"] == "midpoints" and r == 1:

@@ -107,7 +107,7 @@ def to_flint(M: np.ndarray) -> Any:
 
 
 def fractions_of(M: Any) -> np.ndarray:
-    """Array of Fraction of an `fmpq_mat`."""
+    """Convert an `fmpq_mat` to an array of Fractions."""
     result = np.empty(M.nrows() * M.ncols(), dtype=object)
     result[:] = [Fraction(int(x.p), int(x.q)) for x in M.entries()]
     return result.reshape(M.nrows(), M.ncols())

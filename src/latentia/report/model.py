@@ -187,8 +187,8 @@ def _contrast(tell: Tell, model: Any, U: Any = None, V: Any = None, y: Any = Non
         raise LatentiaError(f"U has {blocks.n_rows} rows; the comparison with simpler methods needs at least {needed}.")
     U, V, *target_blocks = (np.vstack([_dense(block[i]) for block in blocks]) for i in range(len(blocks.shapes)))
     y = target_blocks[0].ravel() if target_blocks else y
-    if not np.ptp(U, axis=0).any():
-        raise LatentiaError("All rows of U are equal, so simpler methods cannot be compared.")
+    if not np.square(np.ptp(U, axis=0)).any():  # squares below 1e-308 are zero
+        raise LatentiaError("All rows of U are equal, or too close for their variance: simpler methods cannot be compared.")
     if y is not None:
         check_same_rows(U=len(U), y=len(y))
     return tell(model, U, V, y, **names | v_options | options)
